@@ -26,7 +26,13 @@
 WARN_OF(__kmpc_fork_call)
 WARN_OF(__kmpc_global_thread_num)
 
-extern unsigned bulkhead_omp_doacross_depth(void);
+/* The thread's worker, null before its first construct: a word that src/arch defines, and the first field of src/worker.rs. */
+struct worker {
+  unsigned long nest;
+};
+extern __thread const struct worker *bulkhead_omp_worker
+    __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
 extern void bulkhead_omp_doacross_wait(const unsigned long *index);
 extern void bulkhead_omp_start(void);
 extern void bulkhead_omp_stop(void);
@@ -36,20 +42,20 @@ extern void bulkhead_omp_stop(void);
 #define INTEGERS __attribute__((target("general-regs-only")))
 #define DEFINE_DOACROSS_WAIT(NAME, TYPE)                                      \
   static void INTEGERS __attribute__((noinline))                               \
-  NAME##_in_nest(unsigned depth, TYPE first, va_list rest) {                  \
+  NAME##_in_nest(unsigned long depth, TYPE first, va_list rest) {             \
     unsigned long index[depth];                                               \
     index[0] = (unsigned long)first;                                          \
-    for (unsigned i = 1; i < depth; i++)                                      \
+    for (unsigned long i = 1; i < depth; i++)                                 \
       index[i] = (unsigned long)va_arg(rest, TYPE);                           \
     bulkhead_omp_doacross_wait(index);                                        \
   }                                                                           \
   INTEGERS void NAME(TYPE first, ...) {                                       \
-    unsigned depth = bulkhead_omp_doacross_depth();                           \
-    if (!depth)                                                               \
+    const struct worker *worker = bulkhead_omp_worker;                        \
+    if (!worker || !worker->nest)                                             \
       return;                                                                 \
     va_list rest;                                                             \
     va_start(rest, first);                                                    \
-    NAME##_in_nest(depth, first, rest);                                       \
+    NAME##_in_nest(worker->nest, first, rest);                                \
     va_end(rest);                                                             \
   }
 

@@ -1,6 +1,6 @@
 //! Places (sets of cores), and which thread of a team is bound to which.
 //!
-//! Policies as the specification defines them: `master` puts everybody on the leader's place,
+//! Policies as the specification defines them: `master` puts all threads on the leader's place,
 //! `close` on consecutive places from the leader's, `spread` on places far apart, each thread with
 //! its part of the list for regions of its own.
 
@@ -71,7 +71,7 @@ unsafe impl Sync for Places {}
 
 static PLACES: Places = Places(Cell::new(&[]));
 
-/// The place list; empty if nobody asked for one.
+/// The place list; empty if none was requested.
 pub fn places() -> &'static [CoreSet] {
     PLACES.0.get()
 }

@@ -1,4 +1,4 @@
-//! What the runtime needs from the system below: threads, stacks, waiting, time, memory.
+//! Interface to the system below the runtime: threads, stacks, waiting, time, memory.
 
 #![expect(unsafe_code, reason = "declares what only unsafe code can promise")]
 

@@ -1,7 +1,7 @@
 //! Barriers, and the question whether all tasks of a team have ended.
 //!
 //! Workers count tasks made and tasks ended, each on its own line. With all implicit tasks at a
-//! barrier nobody but a task can make tasks, and: read all the ended counts, then all the made
+//! barrier only a task can make tasks, and: read all the ended counts, then all the made
 //! counts; both only grow, a task is counted as made before it can end; so if the sums are equal,
 //! then between the two readings made = ended held, and holds for ever after. A detached task whose
 //! body has ended before its event is fulfilled moves from one count to another before it is
@@ -12,7 +12,7 @@ use crate::tsan;
 use crate::worker::Worker;
 use core::sync::atomic::{Ordering, fence};
 
-/// Whether every task of the team has ended; the caller knows that no implicit task makes more.
+/// True if every task of the team has ended; the caller knows that no implicit task makes more.
 #[inline]
 pub fn is_quiescent(team: &'static Team) -> bool {
     !team.is_tasking() || counts_agree(team) || team.orphaned.load(Ordering::Relaxed)
@@ -68,7 +68,7 @@ fn passed(team: &'static Team, generation: u32) -> bool {
         || team.arrived.0.load(Ordering::Acquire) == team.size() && release(team, generation)
 }
 
-/// Opens the barrier if all tasks have ended; whoever wins the exchange does it.
+/// Opens the barrier if all tasks have ended; the thread that wins the exchange does it.
 fn release(team: &'static Team, generation: u32) -> bool {
     let size = team.size();
     if !is_quiescent(team) {
@@ -112,7 +112,7 @@ pub fn wait_or_cancelled(worker: &'static Worker) -> bool {
 }
 
 impl Worker {
-    /// If the tasks that ended here were the team's last, those who sleep at a barrier until then
+    /// If the tasks that ended here were the team's last, the workers that sleep at a barrier until then
     /// have to be woken. Of several workers that end the last tasks at once, at least one sees the
     /// counts of all behind its fence; a sleeper looks at them once more before it sleeps.
     pub(crate) fn report_finished(&'static self) {

@@ -7,7 +7,7 @@ use crate::team::Team;
 use crate::worker::Worker;
 use core::sync::atomic::Ordering;
 
-/// What is cancelled.
+/// Kind of the cancelled construct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Construct {
     /// The innermost parallel region.
@@ -18,7 +18,7 @@ pub enum Construct {
     Taskgroup,
 }
 
-/// Whether cancellation was allowed at start.
+/// True if cancellation was allowed at start.
 #[inline]
 pub fn is_enabled() -> bool {
     icv::CANCELLATION.load(Ordering::Relaxed)
@@ -49,7 +49,7 @@ pub fn request(construct: Construct) -> bool {
     true
 }
 
-/// Whether the construct has been cancelled.
+/// True if the construct has been cancelled.
 pub fn is_requested(construct: Construct) -> bool {
     if !is_enabled() {
         return false;
@@ -70,7 +70,7 @@ fn in_cancelled_group(task: &'static Task) -> bool {
     task.group().is_some_and(|group| group.is_cancelled())
 }
 
-/// Whether a task that is about to start must not.
+/// True if a task that is about to start must not.
 pub fn is_discarded(team: &'static Team, task: &'static Task) -> bool {
     if task.has(Flags::IMPLICIT) {
         return false;

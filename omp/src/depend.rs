@@ -101,7 +101,7 @@ impl Slot for Edge {
 }
 
 impl Edge {
-    /// The next link of a list that nobody changes any more.
+    /// The next link of a list that no thread changes any more.
     pub(crate) fn following(&self) -> Option<&'static Edge> {
         follow(self.next.load(Ordering::Relaxed))
     }
@@ -137,7 +137,7 @@ impl Dependences {
         new
     }
 
-    /// Whether its task has completed.
+    /// True if its task has completed.
     pub(crate) fn is_closed(&self) -> bool {
         let closed = self.successors.load(Ordering::Acquire) == CLOSED;
         if closed {
@@ -146,12 +146,12 @@ impl Dependences {
         closed
     }
 
-    /// Somebody else names it too.
+    /// Adds a reference.
     pub(crate) fn share(&self) {
         self.users.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Somebody names it no more.
+    /// Removes a reference.
     pub(crate) fn drop_share(&'static self, worker: &'static Worker) {
         if self.users.fetch_sub(1, Ordering::AcqRel) == 1 {
             worker.dependences().put(self);

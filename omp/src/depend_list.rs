@@ -23,7 +23,7 @@ pub(crate) enum Kind {
 /// One dependence. The null address with [`Kind::Write`] is `omp_all_memory`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Access {
-    /// What is used.
+    /// Kind of an access.
     pub address: usize,
     /// How.
     pub kind: Kind,

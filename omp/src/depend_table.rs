@@ -99,7 +99,7 @@ impl Entry {
         self.link.store(next, Ordering::Relaxed);
     }
 
-    /// Whether an access of `kind` belongs to the latest generation.
+    /// True if an access of `kind` belongs to the latest generation.
     fn joins(&self, kind: Kind) -> bool {
         kind != Kind::Write && kind == self.kind.get() && self.latest.get().is_some()
     }
@@ -124,7 +124,7 @@ impl Entry {
         self.latest.set(Some(edge));
     }
 
-    /// Whether all tasks it names have completed.
+    /// True if all tasks it names have completed.
     fn is_stale(&self) -> bool {
         let mut edges = chain(self.latest.get()).chain(chain(self.before.get()));
         edges.all(|edge| edge.target.get().is_none_or(Dependences::is_closed))
@@ -312,7 +312,7 @@ impl ChildOrder {
         }
     }
 
-    /// Makes `task` wait for what conflicts with `access`; nobody will wait for it.
+    /// Makes `task` wait for what conflicts with `access`; no task will wait for it.
     pub(crate) fn look_up(
         &self,
         worker: &'static Worker,

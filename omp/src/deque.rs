@@ -19,12 +19,12 @@ use core::cell::Cell;
 use core::marker::PhantomData;
 use core::ptr;
 
-/// What a thief brought home.
+/// Result of an attempt to steal.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Steal<T> {
     /// Nothing was there.
     Empty,
-    /// Another thread took the element first: somebody else made progress.
+    /// Another thread took the element first, and so made progress.
     Lost,
     /// The oldest element.
     Taken(T),
@@ -97,7 +97,7 @@ impl<T: Sync> Deque<T> {
         (bottom - self.top.0.load(Ordering::Relaxed)).max(0) as usize
     }
 
-    /// Whether a thief would find nothing now.
+    /// True if a thief would find nothing now.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -120,7 +120,7 @@ impl<T: Sync> Deque<T> {
         self.private.set(private);
     }
 
-    /// Whether they are.
+    /// True if they are.
     #[inline]
     pub(crate) fn is_private(&self) -> bool {
         self.private.get()
@@ -178,7 +178,7 @@ impl<T: Sync> Deque<T> {
             slots: slots.as_ptr(),
             mask: capacity - 1,
         };
-        // SAFETY: the slots behind `capacity` are zeroed, aligned as pointers, and nobody else's.
+        // SAFETY: the slots behind `capacity` are zeroed, aligned as pointers, and owned by this deque.
         unsafe { header.write(ring) };
         // SAFETY: just initialised, mapped for ever.
         unsafe { header.as_ref() }

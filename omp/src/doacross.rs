@@ -50,11 +50,14 @@ impl Progress {
     #[inline(always)]
     fn locate(&self, index: impl Fn(usize) -> u64) -> (&AtomicU64, u64) {
         let outermost = index(0);
-        let mut rank = outermost % self.chunk;
+        let (number, mut rank) = match self.chunk {
+            1 => (outermost, 0),
+            chunk => (outermost / chunk, outermost % chunk),
+        };
         for (level, count) in self.counts.iter().enumerate().skip(1) {
             rank = rank * count + index(level);
         }
-        let number = self.chunks.wrapping_add((outermost / self.chunk) as usize);
+        let number = self.chunks.wrapping_add(number as usize);
         // SAFETY: the compiler names only iterations of the loop.
         (unsafe { &*number }, rank)
     }
@@ -63,7 +66,7 @@ impl Progress {
 /// Progress of the loop that the thread is in; nothing in a team of one thread, which runs the iterations in their order.
 #[inline(always)]
 fn progress() -> Option<(&'static Worker, Progress)> {
-    let worker = Worker::attached()?;
+    let worker = Worker::attached().filter(|worker| worker.nest.get() != 0)?;
     Some((worker, worker.share.get()?.doacross.get()?))
 }
 
@@ -94,12 +97,6 @@ pub fn wait(index: impl Fn(usize) -> u64) {
         worker.wait_until(&has_posted);
     }
     tsan::acquire(number);
-}
-
-/// Number of loops in the nest that the thread is in; 0 in a team of one thread.
-#[inline(always)]
-pub fn depth() -> usize {
-    progress().map_or(0, |(_, progress)| progress.counts.len())
 }
 
 /// The last thread has left the loop.

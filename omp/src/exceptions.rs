@@ -16,7 +16,7 @@ pub struct Exceptions {
     uncaught: usize,
 }
 
-/// Where the calling kernel thread keeps its own.
+/// Storage of the calling kernel thread's own.
 pub fn of_this_thread() -> Option<&'static Cell<Exceptions>> {
     let function = arch::exceptions_function();
     if function == 0 {
@@ -24,6 +24,6 @@ pub fn of_this_thread() -> Option<&'static Cell<Exceptions>> {
     }
     // SAFETY: the address of the C++ runtime's function of this type.
     let get: extern "C" fn() -> *const Cell<Exceptions> = unsafe { core::mem::transmute(function) };
-    // SAFETY: the thread's own, which nobody else touches and which lives as long as the thread.
+    // SAFETY: the thread's own, which no other thread touches and which lives as long as the thread.
     unsafe { get().as_ref() }
 }

@@ -9,7 +9,7 @@ use crate::worker::Worker;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-/// A lock that lives as long as somebody names it.
+/// A lock with a count of the tasks that name it.
 #[derive(Debug)]
 pub(crate) struct Exclusion {
     word: AtomicU32,

@@ -35,7 +35,7 @@ pub struct Fiber {
     pins: Cell<u32>,
     /// How many locks the tasks on its stack hold, while it is set aside.
     locks: Cell<u32>,
-    /// What it waits for, in the parking lot.
+    /// Address of the lock that it waits for, in the parking lot.
     key: Cell<usize>,
     link: AtomicPtr<Fiber>,
     home: Cell<Option<&'static Pool<Fiber>>>,
@@ -44,7 +44,7 @@ pub struct Fiber {
     tsan: tsan::Stack,
 }
 
-// SAFETY: the cells belong to whoever runs the fiber, or to the scheduler that set it aside until
+// SAFETY: the cells belong to the worker that runs the fiber, or to the scheduler that set it aside until
 // it publishes it through an atomic (release) from which the next one takes it (acquire).
 unsafe impl Sync for Fiber {}
 
@@ -67,7 +67,7 @@ impl Slot for Fiber {
         let fiber = memory::place(Self::new(stack))?;
         fiber.home.set(Some(home));
         fiber.pins.set(0);
-        // SAFETY: the stack is fresh, its top belongs to nobody else.
+        // SAFETY: the stack is fresh, and no other fiber has its top.
         fiber
             .stack_top
             .set(unsafe { arch::start_frame(stack.high, crate::worker::schedule::run_fiber) });
@@ -113,13 +113,13 @@ impl Fiber {
         self.bounds.set(bounds);
     }
 
-    /// Whether the running code is on this stack.
+    /// True if the running code is on this stack.
     pub fn is_running(&self) -> bool {
         let Stack { low, high } = self.bounds.get();
         (low..high).contains(&arch::stack_pointer())
     }
 
-    /// Whether more than half of the stack is free: room for another task on top.
+    /// True if more than half of the stack is free: room for another task on top.
     #[inline]
     pub fn has_room(&self) -> bool {
         let Stack { low, high } = self.bounds.get();
@@ -146,7 +146,7 @@ impl Fiber {
         self.order_on(worker, tsan::acquire);
     }
 
-    /// Whether any worker may resume it.
+    /// True if any worker may resume it.
     #[inline]
     pub fn may_move(&self) -> bool {
         self.pins.get() == 0
@@ -164,7 +164,7 @@ impl Fiber {
         self.pins.set(self.pins.get() - 1);
     }
 
-    /// What it waits for, in the parking lot.
+    /// Address of the lock that it waits for, in the parking lot.
     pub fn key(&self) -> usize {
         self.key.get()
     }
@@ -179,7 +179,7 @@ impl Fiber {
         &self.link
     }
 
-    /// Leaves `self`, which runs on `worker`, for `to`. Returns when somebody resumes `self`;
+    /// Leaves `self`, which runs on `worker`, for `to`. Returns when a worker resumes `self`;
     /// the caller must then ask again which worker it runs on.
     #[inline]
     pub fn switch_to(&self, worker: &'static Worker, to: &'static Self) {

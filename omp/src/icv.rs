@@ -23,7 +23,7 @@ pub enum Schedule {
     Static = 1,
     /// First come, first served.
     Dynamic = 2,
-    /// The same with shrinking chunks.
+    /// Dynamic with shrinking chunks.
     Guided = 3,
     /// The implementation's choice.
     Auto = 4,

@@ -1,8 +1,8 @@
-//! What a worker does that finds nothing to do.
+//! Idle workers: watching, yielding, parking.
 //!
-//! It watches at growing distances, so that it does not take the cache lines away from those who
+//! It watches at growing distances, so that it does not take the cache lines away from workers that
 //! work; then it offers its core to other kernel threads; then it parks. A team larger than the
-//! machine skips the watching: whoever could make progress may be waiting for this very core.
+//! machine skips the watching: the thread that could make progress may be waiting for this very core.
 
 use crate::arch;
 use crate::backend::{Backend, System};
@@ -35,7 +35,7 @@ const LOOKS: u32 = 8;
 const WATCH: u32 = 64;
 /// Looks of a round.
 const ROUND: u32 = 32;
-/// The same where there are more threads than cores.
+/// Looks of a round where there are more threads than cores.
 const ROUND_CROWDED: u32 = 4;
 const YIELDS_CROWDED: u32 = 2_000;
 
@@ -110,7 +110,7 @@ impl Idle {
 }
 
 impl Worker {
-    /// Waits for about as long as a steal takes: where all threads do the same they come within that time, and who looked for work
+    /// Waits for about as long as a steal takes: where all threads do the same they come within that time, and a thread that looked for work
     /// at once would take from another what that is about to run, and from its cache what it counts.
     #[inline]
     pub(crate) fn look_briefly(&self, condition: &dyn Fn() -> bool) {
@@ -154,7 +154,7 @@ impl Worker {
     }
 
     /// Parks unless `condition` holds or there is work. The heavy fence between the announcement
-    /// and the last look lets those who change something do without any fence.
+    /// and the last look lets the threads that change something do without any fence.
     fn park(&'static self, condition: &dyn Fn() -> bool) {
         let team = self.team();
         self.parked().store(1, Ordering::Relaxed);

@@ -57,7 +57,7 @@ impl Inbox {
         }
     }
 
-    /// Whether something is there.
+    /// True if something is there.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.newest.load(Ordering::Relaxed).is_null()
@@ -94,7 +94,7 @@ impl FiberList {
         }
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.first.get().is_none()

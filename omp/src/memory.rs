@@ -81,7 +81,7 @@ pub(crate) fn unlock_after_fork() {
 /// Moves `value` to memory where it stays; nothing when memory ran out.
 pub fn place<T>(value: T) -> Option<&'static T> {
     let slot = carve(size_of::<T>(), align_of::<T>())? as *mut T;
-    // SAFETY: fresh, aligned memory of the right size that nobody else has.
+    // SAFETY: fresh, aligned memory of the right size that no other object has.
     unsafe { slot.write(value) };
     // SAFETY: initialised above, never freed.
     unsafe { slot.as_ref() }

@@ -8,7 +8,8 @@ use crate::workshare::WorkShare;
 use core::sync::atomic::Ordering;
 
 /// Distance of the first two looks at the turn of a thread that stands back, and the largest distance, in pauses. The first is
-/// about the time in which a core hands the turn over to another.
+/// about the time in which a core hands the turn over to another. Each look takes the cache line from the thread that has the turn.
+/// If threads outnumber cores, the thread yields once in place of [`FIRST_DISTANCE`] pauses.
 const FIRST_DISTANCE: u32 = 8;
 const LAST_DISTANCE: u32 = 128;
 
@@ -47,7 +48,7 @@ pub fn end_chunk(worker: &'static Worker, share: &'static WorkShare) {
 
 /// Delays a thread's next chunk of a dynamic loop while the chunks of other threads follow each other faster than cores can hand the
 /// turn over. The ordered regions are the bottleneck then, and each further thread adds a hand-over per chunk. The thread takes
-/// its chunk as soon as the turn has not moved between two looks, so that it delays no loop whose chunks have parallel parts.
+/// its chunk once the turn has not moved between two looks. Loops with parallel parts are therefore not delayed.
 pub fn stand_back(worker: &'static Worker, share: &'static WorkShare) {
     if !worker.loop_state.has_waited.replace(false) || share.is_static() {
         return;
@@ -57,11 +58,9 @@ pub fn stand_back(worker: &'static Worker, share: &'static WorkShare) {
     let mut turn = share.turn.0.load(Ordering::Relaxed);
     while share.has_iterations() && !worker.sees_work() {
         if is_crowded {
-            System::yield_now();
+            (0..distance / FIRST_DISTANCE).for_each(|_| System::yield_now());
         } else {
-            for _ in 0..distance {
-                arch::pause();
-            }
+            (0..distance).for_each(|_| arch::pause());
         }
         let now = share.turn.0.load(Ordering::Relaxed);
         if now == turn {

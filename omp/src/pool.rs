@@ -1,6 +1,6 @@
-//! Free lists of descriptors: one per worker, with a side entrance for everybody else.
+//! Free lists of descriptors: one per worker, with a side entrance for other workers.
 //!
-//! A descriptor goes back to the worker that made it, so that a producer whose tasks are all run
+//! A descriptor goes back to the worker that made it, so that a producer with tasks that are all run
 //! by others neither allocates for ever nor fills the others' lists.
 #![expect(unsafe_code, reason = "descriptors are linked by address")]
 

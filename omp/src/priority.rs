@@ -1,4 +1,4 @@
-//! What goes before everything else of a team: tasks with a priority, and tasks and fibers that were
+//! Urgent work of a team: tasks with a priority, and tasks and fibers that were
 //! made ready from outside of it.
 
 #![expect(unsafe_code, reason = "a list linked through the tasks")]
@@ -13,7 +13,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// Fibers, first in first out; then tasks by falling priority, first in first out among equals.
-/// Shared by a team; the common case that it is empty costs one load of a line that nobody writes.
+/// Shared by a team; the common case that it is empty costs one load of a line that no thread writes.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Urgent {
@@ -43,7 +43,7 @@ impl Urgent {
         }
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) == 0

@@ -10,7 +10,7 @@ use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::{AtomicI32, Ordering};
 
-/// What a region passes to its threads.
+/// Settings that a region passes to its threads.
 struct Request {
     policy: Cell<Policy>,
     error: AtomicI32,

@@ -177,7 +177,7 @@ pub(crate) fn leave_loop(copies: *mut usize) {
     }
 }
 
-/// First thread into a construct whose threads share memory of `*memory` bytes.
+/// First thread into a construct with threads that share memory of `*memory` bytes.
 ///
 /// # Safety
 /// `memory` points to a word that holds the size.

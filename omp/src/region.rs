@@ -242,7 +242,7 @@ fn begin_region(outer: &'static Worker, team: &'static Team, size: u32) -> &'sta
 
 /// Resets what counts within one region, and makes the implicit task current.
 ///
-/// What the implicit task left of the region before is cleared here and not at that region's end:
+/// State that the implicit task left of the region before is cleared here and not at that region's end:
 /// helpers do not wait for it, so children of theirs may end after they do and still count in the
 /// descriptor. All have ended before the leader ordered this region.
 #[inline]
@@ -250,6 +250,7 @@ fn begin(worker: &'static Worker) {
     let team = worker.team();
     worker.singles.set(0);
     worker.share.set(None);
+    worker.nest.set(0);
     worker.set_tasking(false);
     let implicit = worker.implicit();
     implicit.settle();

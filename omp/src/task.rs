@@ -2,7 +2,7 @@
 //!
 //! Life of a descriptor: taken from the creator's pool, queued, run, completed. `children` counts
 //! the children that were created and not yet completed *on the task's own stack*; only the task
-//! itself touches it. Children completed elsewhere count in `join`. A task whose body ends while
+//! itself touches it. Children completed elsewhere count in `join`. A task with a body that ends while
 //! children are outstanding stays as a zombie until the last of them ends, because they point to it.
 #![expect(
     unsafe_code,
@@ -106,7 +106,7 @@ pub struct Task {
     arguments: Arguments,
 }
 
-// SAFETY: the cells belong to the creator until the task is queued (release), then to whoever took
+// SAFETY: the cells belong to the creator until the task is queued (release), then to the worker that took
 // it (acquire), then to the last one that completes it.
 unsafe impl Sync for Task {}
 
@@ -124,7 +124,7 @@ impl Slot for Task {
     }
 }
 
-/// What a new task is made of.
+/// Arguments of a new task.
 #[derive(Clone, Copy, Debug)]
 pub struct Blueprint {
     /// The outlined body.
@@ -172,7 +172,7 @@ impl Task {
         self.parent.get()
     }
 
-    /// Whether any of `flags` is set.
+    /// True if any of `flags` is set.
     #[inline]
     pub fn has(&self, flags: u32) -> bool {
         self.flags.get() & flags != 0
@@ -369,25 +369,28 @@ impl Task {
     #[inline(always)]
     fn invoke_on(&'static self, body: Body, argument: *mut c_void) {
         self.stack_base.set(crate::arch::stack_pointer());
-        if crate::cancel::is_enabled() && self.is_discarded() {
-            return;
+        if crate::cancel::is_enabled() {
+            return self.invoke_unless_discarded(body, argument);
         }
         // SAFETY: the compiler's outlined function with the argument block it expects.
         unsafe { body(argument) };
     }
 
     #[cold]
-    fn is_discarded(&'static self) -> bool {
-        crate::cancel::is_discarded(Worker::current_here().team(), self)
+    fn invoke_unless_discarded(&'static self, body: Body, argument: *mut c_void) {
+        if !crate::cancel::is_discarded(Worker::current_here().team(), self) {
+            // SAFETY: as in `invoke_on`.
+            unsafe { body(argument) };
+        }
     }
 
-    /// Whether the running code is still inside its body: not so after a `longjmp` out of it.
+    /// True if the running code is still inside its body: not so after a `longjmp` out of it.
     fn is_entered(&self, fiber: &Fiber) -> bool {
         self.has(Flags::IMPLICIT)
             || fiber.is_running() && crate::arch::stack_pointer() < self.stack_base.get()
     }
 
-    /// Runs it on its parent's stack: only where the parent can go on no earlier than its end. Who
+    /// Runs it on its parent's stack: only where the parent can go on no earlier than its end. The worker that
     /// took it from a queue counts it as ended.
     #[inline]
     pub fn run_in_place(&'static self, worker: &'static Worker, parent: &'static Task) {
@@ -415,7 +418,7 @@ impl Task {
     }
 
     /// Runs it on the scheduler's stack, which thereby becomes the task's own. Returns the fiber
-    /// that its end made ready for this very worker.
+    /// made ready for this very worker by its end.
     #[inline]
     pub fn run(&'static self, worker: &'static Worker) -> Option<&'static Fiber> {
         worker.set_current(self);
@@ -523,7 +526,7 @@ impl Task {
         }
     }
 
-    /// First by running them on top, where that delays nobody, then by setting this stack aside.
+    /// First by running them on top, where that delays no other task, then by setting this stack aside.
     #[inline(never)]
     fn wait_for_some(&'static self, worker: &'static Worker) {
         if !self.is_entered(worker.fiber()) {
@@ -547,7 +550,7 @@ impl Task {
 
     /// Implicit tasks, when all tasks of the team have ended: there are no children left. Earlier,
     /// a child still to come would leave the counter below zero, and the last of the next ones
-    /// awaited could not bring it to zero: nobody would wake the waiting task.
+    /// awaited could not bring it to zero: no thread would wake the waiting task.
     #[inline]
     pub fn settle(&self) {
         if self.children.get() != 0 {

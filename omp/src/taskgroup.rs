@@ -12,7 +12,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, Ordering};
 
 /// One open taskgroup. `outstanding` counts its tasks and one more for the task that opened it;
-/// whoever takes it to zero while the opener waits wakes the opener.
+/// the thread that takes it to zero while the opener waits wakes the opener.
 #[derive(Debug)]
 pub struct Group {
     outstanding: AtomicI64,

@@ -35,7 +35,7 @@ pub struct Team {
     pub(crate) encountered_by: Cell<Option<&'static Worker>>,
     /// Number of enclosing parallel regions, this one included.
     pub(crate) level: Cell<u32>,
-    /// The same, counting only those of several threads.
+    /// Number of enclosing parallel regions of several threads.
     pub(crate) active_level: Cell<u32>,
     pub(crate) league: Cell<crate::league::League>,
     tasking: Line<AtomicBool>,
@@ -49,11 +49,11 @@ pub struct Team {
     pub(crate) first_share: AtomicPtr<WorkShare>,
     /// The process was forked inside the region: the other threads do not exist.
     pub(crate) orphaned: AtomicBool,
-    /// What `copyprivate` broadcasts.
+    /// Address that `copyprivate` broadcasts.
     pub(crate) broadcast: AtomicPtr<c_void>,
     /// `cancel parallel` has been met.
     pub(crate) cancelled: AtomicBool,
-    /// Detached tasks whose body has ended and whose event is not fulfilled.
+    /// Number of detached tasks with an ended body and an event that is not fulfilled.
     pub(crate) awaited_events: AtomicU32,
     /// A worker keeps control variables that tasks of the region may use still.
     pub(crate) has_lent: AtomicBool,
@@ -65,7 +65,7 @@ pub struct Team {
     pub(crate) reductions: Cell<*mut usize>,
     urgent: Urgent,
     icv: Cell<Option<&'static Icv>>,
-    /// The same where OMP_NUM_THREADS lists the level; kept from region to region.
+    /// Control variables where OMP_NUM_THREADS lists the level; kept from region to region.
     pub(crate) listed_icv: Cell<Option<&'static Icv>>,
     phases: (bool, bool),
 }
@@ -120,7 +120,7 @@ impl Team {
         })
     }
 
-    /// The only worker of a new team, on `native`: until the team grows nobody takes from its queue but itself.
+    /// The only worker of a new team, on `native`: until the team grows no other worker takes from its queue.
     pub(crate) fn first_of_new(native: &'static Fiber) -> &'static Worker {
         let team = Self::create();
         let worker = Worker::create(team, 0, native);
@@ -147,7 +147,7 @@ impl Team {
             .store(size as usize > crate::icv::cores(), Ordering::Relaxed);
     }
 
-    /// Whether there are more threads than cores.
+    /// True if there are more threads than cores.
     pub fn is_crowded(&self) -> bool {
         self.crowded.load(Ordering::Relaxed)
     }
@@ -210,7 +210,7 @@ impl Team {
         &self.urgent
     }
 
-    /// Whether any task was made in this region.
+    /// True if any task was made in this region.
     #[inline]
     pub(crate) fn is_tasking(&self) -> bool {
         self.tasking.0.load(Ordering::Relaxed)
@@ -265,7 +265,7 @@ impl Team {
         }
     }
 
-    /// What orders the accesses before the next barrier with those behind it; those of two
+    /// Address that orders the accesses before the next barrier with those behind it; those of two
     /// successive barriers differ, because a thread may be at the second before all have left the
     /// first.
     #[inline(always)]
@@ -279,7 +279,7 @@ impl Team {
         &self.icv
     }
 
-    /// The task whose region this is.
+    /// The task that encountered the region's construct.
     pub fn parent_task(&self) -> Option<&'static Task> {
         self.encountered_by.get().map(Worker::current)
     }

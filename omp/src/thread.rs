@@ -31,7 +31,7 @@ static VACANT: Vacant = Vacant {
     first: Cell::new(None),
 };
 
-/// What has to happen once: when the library is loaded, or at the first call.
+/// Initialises the runtime once: when the library is loaded, or at the first call.
 pub fn start() {
     static STARTED: AtomicBool = AtomicBool::new(false);
     environment::read_once();

@@ -1,4 +1,4 @@
-//! What orders the program's accesses, told to ThreadSanitizer when the `tsan` feature is built in.
+//! Reports the order of the program's accesses to ThreadSanitizer when the `tsan` feature is built in.
 //!
 //! The sanitizer sees the program's accesses but not the runtime's atomics, so the runtime says at
 //! each of OpenMP's synchronisation points what it orders: everything before a `release` of an

@@ -28,7 +28,7 @@ use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// What a worker does next.
+/// Next activity of a worker.
 #[derive(Clone, Copy, Debug)]
 pub enum Work {
     /// Runs a closure.
@@ -37,22 +37,22 @@ pub enum Work {
     Fiber(&'static Fiber),
 }
 
-/// What is to be done about a fiber once its stack has been left.
+/// Duty towards a fiber once its stack has been left.
 #[derive(Clone, Copy, Debug)]
 pub enum After {
-    /// Nothing: somebody knows it.
+    /// Nothing: another structure refers to the fiber.
     Nothing,
-    /// It is free.
+    /// Recycles the free fiber.
     Recycle(&'static Fiber),
-    /// It waits for the task's children.
+    /// Lets it wait for the task's children.
     Join(&'static Task),
-    /// It waits for a taskgroup.
+    /// Lets it wait for a taskgroup.
     Group(&'static Group),
-    /// It is queued under this lock.
+    /// Releases the lock of the queue that has it.
     Unlock(&'static SpinLock),
-    /// It goes on when there is nothing better to do.
+    /// Resumes it when there is nothing better to do.
     Defer(&'static Fiber),
-    /// It waits for a dependence; see `depend`.
+    /// Lets it wait for a dependence; see `depend`.
     Dependence(&'static crate::depend::Dependences),
 }
 
@@ -78,6 +78,8 @@ type Condition = &'static dyn Fn() -> bool;
 /// One thread of a team.
 #[repr(C, align(64))]
 pub struct Worker {
+    /// Number of loops of the `ordered(n)` nest that it is in; 0 in a team of one thread. First, where `libgomp.c` reads it.
+    pub(crate) nest: Cell<usize>,
     current: Cell<&'static Task>,
     fiber: Cell<&'static Fiber>,
     team: Cell<&'static Team>,
@@ -151,6 +153,7 @@ impl Worker {
         let no_home: &'static Pool<Task> = memory::place_or_die(Pool::new());
         let implicit = memory::place_or_die(Task::new(no_home));
         memory::place_or_die(Self {
+            nest: Cell::new(0),
             current: Cell::new(implicit),
             fiber: Cell::new(native),
             team: Cell::new(team),
@@ -264,48 +267,48 @@ impl Worker {
         self.implicit.get()
     }
 
-    /// Where its tasks' descriptors come from.
+    /// Pool of its tasks' descriptors.
     #[inline(always)]
     pub fn tasks(&'static self) -> &'static Pool<Task> {
         &self.tasks
     }
 
-    /// Where private control variables come from.
+    /// Pool of private control variables.
     pub fn icvs(&'static self) -> &'static Pool<crate::icv::Icv> {
         &self.icvs
     }
 
-    /// Where its taskgroups come from.
+    /// Pool of its taskgroups.
     pub fn groups(&'static self) -> &'static Pool<Group> {
         &self.groups
     }
 
-    /// Where its worksharing constructs come from.
+    /// Pool of its worksharing constructs.
     pub(crate) fn work_shares(&'static self) -> &'static Pool<WorkShare> {
         &self.work_shares
     }
 
-    /// Where its links of dependences come from.
+    /// Pool of its links of dependences.
     pub(crate) fn edges(&'static self) -> &'static Pool<crate::depend::Edge> {
         &self.edges
     }
 
-    /// Where its parts in an order of dependences come from.
+    /// Pool of its parts in an order of dependences.
     pub(crate) fn dependences(&'static self) -> &'static Pool<crate::depend::Dependences> {
         &self.dependences
     }
 
-    /// Where its addresses with dependences come from.
+    /// Pool of its addresses with dependences.
     pub(crate) fn entries(&'static self) -> &'static Pool<crate::depend_table::Entry> {
         &self.entries
     }
 
-    /// Where its orders of children come from.
+    /// Pool of its orders of children.
     pub(crate) fn orders(&'static self) -> &'static Pool<crate::depend_table::ChildOrder> {
         &self.orders
     }
 
-    /// Where its exclusions come from.
+    /// Pool of its exclusions.
     pub(crate) fn exclusions(&'static self) -> &'static Pool<crate::exclusion::Exclusion> {
         &self.exclusions
     }
@@ -351,12 +354,12 @@ impl Worker {
         }
     }
 
-    /// Whether it has made tasks in this region.
+    /// True if it has made tasks in this region.
     pub(crate) fn set_tasking(&self, tasking: bool) {
         self.tasking.set(tasking);
     }
 
-    /// Whether a task that waits for its children may run them on top of itself. An implicit task
+    /// True if a task that waits for its children may run them on top of itself. An implicit task
     /// may not (in a team): its stack cannot move, and a child that blocks there could not either.
     #[inline]
     pub fn may_nest(&self, task: &Task) -> bool {

@@ -1,6 +1,6 @@
 //! Worksharing constructs: what the threads of a team share while they are in one.
 //!
-//! Constructs of a region form a chain; whoever arrives first at a place adds the link. A thread
+//! Constructs of a region form a chain; the thread that arrives first at a place adds the link. A thread
 //! that enters the next construct lets go of the one before, and the last to let go recycles it: a
 //! `nowait` never waits. Iterations are counted from zero in `u64`, whatever the loop's own type
 //! and direction, and handed out by fetch-and-add.
@@ -22,9 +22,9 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 pub enum Mode {
     /// In chunks, round robin by thread number; chunk 0: one block each.
     Static,
-    /// In chunks, to whoever asks.
+    /// In chunks, on request.
     Dynamic,
-    /// In shrinking chunks, to whoever asks.
+    /// In shrinking chunks, on request.
     Guided,
     /// Like [`Mode::Dynamic`], but never several at once: the sections of a construct.
     Sections,
@@ -43,7 +43,7 @@ pub struct Shape {
     pub mode: Mode,
     /// Least number of iterations handed out at once.
     pub chunk: u64,
-    /// Whether it has ordered regions.
+    /// True if it has ordered regions.
     pub ordered: bool,
 }
 
@@ -79,7 +79,7 @@ pub struct WorkShare {
     count: Cell<u64>,
     chunk: Cell<u64>,
     division: Cell<Division>,
-    /// It has ordered regions.
+    /// True if the loop has ordered regions.
     pub(crate) ordered: Cell<bool>,
     /// `cancel for` or `cancel sections` has been met.
     pub cancelled: AtomicBool,
@@ -90,7 +90,7 @@ pub struct WorkShare {
     next: AtomicPtr<WorkShare>,
     threads: AtomicU32,
     taken: CounterLine,
-    /// First iteration of the chunk whose turn it is in ordered regions.
+    /// First iteration of the chunk that has the turn in ordered regions.
     pub(crate) turn: CounterLine,
 }
 
@@ -163,7 +163,7 @@ fn follow(share: &AtomicPtr<WorkShare>) -> Option<&'static WorkShare> {
     unsafe { share.load(Ordering::Acquire).as_ref() }
 }
 
-/// A construct that nobody else knows yet.
+/// A construct that no other thread knows yet.
 pub(crate) fn make(worker: &'static Worker, shape: Shape) -> &'static WorkShare {
     let Some(share) = worker.work_shares().get() else {
         report::fatal(format_args!("no memory for a worksharing construct"))
@@ -203,6 +203,7 @@ pub(crate) fn enter(
     });
     tsan::acquire(share);
     worker.share.set(Some(share));
+    worker.nest.set(0);
     worker.loop_state.trips.set(0);
     worker.loop_state.chunk.set((0, 0));
     worker.loop_state.has_waited.set(false);
@@ -246,6 +247,7 @@ fn recycle(worker: &'static Worker, share: &'static WorkShare) {
 /// At the end of a region.
 #[inline]
 pub(crate) fn leave_last(worker: &'static Worker) {
+    worker.nest.set(0);
     if let Some(share) = worker.share.take() {
         let_go(worker, share);
     }
@@ -285,12 +287,12 @@ impl WorkShare {
         self.first.get().wrapping_add(distance)
     }
 
-    /// Whether each thread's chunks are determined in advance.
+    /// True if each thread's chunks are determined in advance.
     pub(crate) fn is_static(&self) -> bool {
         self.division.get() == Division::Static
     }
 
-    /// Whether a thread may still find iterations that are not taken.
+    /// True if a thread may still find iterations that are not taken.
     pub(crate) fn has_iterations(&self) -> bool {
         self.taken.0.load(Ordering::Relaxed) < self.count.get()
     }

@@ -1,4 +1,4 @@
-/* Unbalanced tree search: a tree whose shape only its random numbers know. */
+/* Unbalanced tree search: the random numbers determine the tree's shape. */
 #include "turns.h"
 
 static uint64_t mix(uint64_t x) {

@@ -62,7 +62,7 @@ struct Compared<'b> {
     runtimes: Vec<&'b Runtime>,
     /// Whole runs.
     whole: Vec<Runs>,
-    /// What is judged.
+    /// Figures of a row.
     ratio: Ratio,
 }
 

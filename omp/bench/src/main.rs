@@ -50,7 +50,7 @@ struct Options {
     /// Fewer repetitions: for a look, not for a verdict.
     #[arg(long)]
     quick: bool,
-    /// Only rows whose name contains this, for applications and constructs.
+    /// Only rows with this in their name, for applications and constructs.
     #[arg(long, default_value = "")]
     only: String,
     /// Folder with this runtime as libgomp.so.1.

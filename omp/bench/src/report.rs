@@ -5,16 +5,16 @@ use serde::{Serialize, Serializer};
 /// One line of a table.
 #[derive(Debug, Serialize)]
 pub(crate) struct Row {
-    /// What was measured.
+    /// Measured program or construct.
     pub(crate) name: String,
     /// Figures by name; the first is what the first promise is about.
     #[serde(serialize_with = "in_order")]
     pub(crate) figures: Vec<(&'static str, f64)>,
     /// Unit of the figures that are not ratios or counts.
     pub(crate) unit: &'static str,
-    /// What the first-named promise allows; nothing if the row only informs.
+    /// Bound of the first figure; nothing if the row only informs.
     pub(crate) bound: Option<f64>,
-    /// Whether the promise holds.
+    /// True if the promise holds.
     pub(crate) ok: bool,
     /// Peers that do not do the row's work: they fail, or their result is another.
     pub(crate) left_out: Vec<&'static str>,
@@ -77,7 +77,7 @@ impl Report {
         }
     }
 
-    /// Whether all promises hold.
+    /// True if all promises hold.
     pub(crate) fn holds(&self) -> bool {
         self.rows.iter().all(|row| row.ok)
     }
@@ -100,7 +100,10 @@ impl Report {
                 .map_or(String::new(), |bound| format!(" [≤ {}]", short(bound)));
             let left_out = match row.left_out.as_slice() {
                 [] => String::new(),
-                peers => format!(" (without {}: other result)", peers.join(", ")),
+                peers => format!(
+                    " (without {}: it fails or has another result)",
+                    peers.join(", ")
+                ),
             };
             let verdict = if row.ok { "ok  " } else { "MISS" };
             println!(

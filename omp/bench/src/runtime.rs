@@ -9,7 +9,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// What kept a measurement from being made.
+/// Reason for a measurement that could not be made.
 #[derive(Debug)]
 pub(crate) struct Trouble(pub(crate) String);
 
@@ -27,7 +27,7 @@ pub(crate) fn trouble(what: impl fmt::Display, why: impl fmt::Display) -> Troubl
 /// One way to run a program.
 #[derive(Clone, Debug)]
 pub(crate) struct Runtime {
-    /// What it is called in tables.
+    /// Name in tables.
     pub(crate) name: &'static str,
     folder: Option<PathBuf>,
     policy: Option<&'static str>,
@@ -50,7 +50,7 @@ pub(crate) struct Bench {
     out: PathBuf,
 }
 
-/// Where Debian puts LLVM's releases.
+/// Debian's folder of LLVM's releases.
 const LLVM_FOLDERS: &str = "/usr/lib";
 
 fn absolute(path: &Path) -> Result<PathBuf, Trouble> {
@@ -140,7 +140,7 @@ impl Bench {
         Ok(())
     }
 
-    /// What `kernel` prints on `runtime` with `threads` threads: a line of numbers each.
+    /// Lines that `kernel` prints on `runtime` with `threads` threads: a line of numbers each.
     pub(crate) fn run(
         &self,
         runtime: &Runtime,

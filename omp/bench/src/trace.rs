@@ -13,14 +13,14 @@ const TAKEN: u64 = 2;
 const FAILED_SEARCH_BEGAN: u64 = 3;
 const FAILED_SEARCH_ENDED: u64 = 4;
 
-/// What the trace shows; times in cycles.
+/// Figures of the trace; times in cycles.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Findings {
     /// Tasks and fibers that were ready for some time.
     pub(crate) tasks: usize,
     /// Searches that found nothing.
     pub(crate) failed_searches: usize,
-    /// Those that passed by a task which was ready all the time.
+    /// Searches that passed by a task which was ready all the time.
     pub(crate) violations: usize,
     /// The longest search that found nothing.
     pub(crate) longest_search: u64,

@@ -60,7 +60,7 @@ fn outside(count: usize) -> usize {
     0
 }
 
-/// What the processes do at each turn.
+/// Work of the processes at each turn.
 #[derive(Debug)]
 pub(crate) struct Work<'a> {
     pub(crate) kernel: &'a str,

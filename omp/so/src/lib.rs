@@ -1,6 +1,6 @@
 //! The runtime as one archive; the version nodes of the shared object are `omp/libgomp.map`.
 //!
-//! Built for use (panics abort) it is free of the standard library, whose pages would otherwise
+//! Built for use (panics abort) it is free of the standard library: that library's pages would otherwise
 //! count in every program's memory.
 #![cfg_attr(panic = "abort", no_std)]
 

@@ -79,7 +79,7 @@ fn abstract_name(text: &str, available: &CoreSet, list: &mut [CoreSet]) -> Optio
     )
 }
 
-/// What is left of the text.
+/// Rest of the text.
 struct Cursor<'a>(&'a str);
 
 impl Cursor<'_> {

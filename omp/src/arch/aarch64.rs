@@ -110,7 +110,7 @@ pub fn exceptions_function() -> usize {
     function
 }
 
-/// Leaves the running stack, its top stored in `save`, for the one whose top is `to`.
+/// Leaves the running stack, its top stored in `save`, for the one with the top `to`.
 ///
 /// Callee-saved registers that cannot be declared clobbered (x19, x29) and the floating-point
 /// control register travel on the stack; the compiler saves the rest where it is live.
@@ -153,7 +153,7 @@ pub unsafe fn switch(save: &Cell<usize>, to: usize) {
 /// Prepares the stack that ends below `high` so that switching to the result calls `main`.
 ///
 /// # Safety
-/// The 32 bytes below `high` are writable and nobody else's; `main` never returns.
+/// The 32 bytes below `high` are writable and the caller's alone; `main` never returns.
 pub unsafe fn start_frame(high: usize, main: extern "C" fn() -> !) -> usize {
     let frame = ((high & !15) - 32) as *mut usize;
     // SAFETY: inside the 32 bytes the caller gives.
@@ -214,7 +214,7 @@ pub fn cycles() -> u64 {
     count
 }
 
-/// The same, read after every earlier access has taken effect and before any later one begins.
+/// The cycle counter, read after every earlier access has taken effect and before any later one begins.
 #[cfg(feature = "trace")]
 pub fn cycles_in_order() -> u64 {
     core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);

@@ -112,7 +112,7 @@ pub fn exceptions_function() -> usize {
     function
 }
 
-/// Leaves the running stack, its top stored in `save`, for the one whose top is `to`.
+/// Leaves the running stack, its top stored in `save`, for the one with the top `to`.
 ///
 /// Callee-saved registers and the floating-point control words (which the ABI preserves across
 /// calls) travel on the stack; everything else the compiler saves where it is live. It jumps: a
@@ -156,7 +156,7 @@ pub unsafe fn switch(save: &Cell<usize>, to: usize) {
 /// Prepares the stack that ends below `high` so that switching to the result calls `main`.
 ///
 /// # Safety
-/// The 32 bytes below `high` are writable and nobody else's; `main` never returns.
+/// The 32 bytes below `high` are writable and the caller's alone; `main` never returns.
 pub unsafe fn start_frame(high: usize, main: extern "C" fn() -> !) -> usize {
     let frame = ((high & !15) - 32) as *mut usize;
     // SAFETY: inside the 32 bytes the caller gives.
@@ -204,7 +204,7 @@ pub fn cycles() -> u64 {
     unsafe { x86_64::_rdtsc() }
 }
 
-/// The same, read after every earlier access has taken effect and before any later one begins.
+/// The cycle counter, read after every earlier access has taken effect and before any later one begins.
 #[cfg(feature = "trace")]
 pub fn cycles_in_order() -> u64 {
     core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);

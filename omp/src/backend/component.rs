@@ -1,7 +1,7 @@
 //! The kernel of an RTOS partition: the program is the partition's first component, on all its cores.
 //!
 //! Each core has a scheduler, one VCPU where the description gives the core one, and one thread on it,
-//! the *carrier*, which is what the runtime takes for a kernel thread. There are as many as cores; who
+//! the *carrier*, the runtime's kernel thread. There are as many as cores; a caller that
 //! asks for more is refused, which the runtime answers as it answers any system that refuses a thread.
 //! A carrier parks by waiting at its end-point, and is unparked by a notification across cores.
 #![expect(unsafe_code, reason = "the console's writer is shared under a lock")]
@@ -33,7 +33,7 @@ pub enum Component {}
 const NO_MORE_THREADS: SystemError = SystemError(11);
 const NOT_HERE: SystemError = SystemError(38);
 
-/// What to do about a fault of a carrier: the runtime's, from when it has one.
+/// Handler of a fault of a carrier: the runtime's, from when it has one.
 static EXPLAIN: AtomicUsize = AtomicUsize::new(0);
 
 /// Shows text on the partition's console, a newline at its end apart.
@@ -71,7 +71,7 @@ fn explain(address: usize) {
 impl Backend for Component {
     const STACK_BYTES: usize = 64 << 10;
     const STACK_TEXT: &'static str = "64K";
-    /// Nobody else runs on the core: a look costs the VCPU's budget, to park costs little.
+    /// No other program runs on the core: a look costs the VCPU's budget, to park costs little.
     const WATCH_ROUNDS: u32 = 64;
     const YIELDS: u32 = 0;
 

@@ -40,7 +40,7 @@ fn map_pages(bytes: usize, flags: i32) -> Option<NonNull<u8>> {
 }
 
 fn guard(page: *mut c_void) -> bool {
-    // SAFETY: the page belongs to a mapping nobody uses yet.
+    // SAFETY: the page belongs to a mapping that is not in use yet.
     if unsafe { libc::madvise(page, PAGE, MADV_GUARD_INSTALL) } == 0 {
         return true;
     }
@@ -99,7 +99,7 @@ fn exit_key(leave: extern "C" fn(*mut c_void)) -> Option<libc::pthread_key_t> {
     match EXIT_KEY.compare_exchange(EXIT_KEY_NONE, key, won, lost) {
         Ok(_) => Some(key),
         Err(other) => {
-            // SAFETY: ours, and nobody else knows it.
+            // SAFETY: this call made it and has passed it to no other thread.
             unsafe { libc::pthread_key_delete(key) };
             Some(other)
         }
@@ -204,7 +204,7 @@ fn futex(word: &AtomicU32, operation: i32, value: u32) {
 }
 
 impl Backend for Linux {
-    /// What Linux gives a thread by default; untouched pages cost address space only.
+    /// Linux's default for a thread; untouched pages cost address space only.
     const STACK_BYTES: usize = 8 << 20;
     const STACK_TEXT: &'static str = "8M";
     const WATCH_ROUNDS: u32 = 4_000;

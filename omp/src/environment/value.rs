@@ -1,4 +1,4 @@
-//! What the values of the variables look like.
+//! Syntax of the variables' values.
 
 /// A decimal number without sign.
 pub(super) fn number(text: &str) -> Option<u32> {
@@ -8,12 +8,12 @@ pub(super) fn number(text: &str) -> Option<u32> {
         .then(|| text.parse().ok())?
 }
 
-/// Whether `text` is `word`, in any case.
+/// True if `text` is `word`, in any case.
 pub(super) fn is_word(text: &str, word: &str) -> bool {
     text.trim().eq_ignore_ascii_case(word)
 }
 
-/// What stands for `text` in `words`, in any case.
+/// Value that `words` assigns to `text`; upper and lower case are equal.
 pub(super) fn word_of<T: Copy>(text: &str, words: &[(&str, T)]) -> Option<T> {
     words
         .iter()

@@ -75,7 +75,7 @@ fn shape(first: u64, step: u64, count: u64, chunk: u64, mode: Mode) -> Shape {
     }
 }
 
-/// The same loop by the schedule that the program chose at run time.
+/// Shape of the loop with the schedule that the program chose at run time.
 pub(crate) fn runtime_shape(shape: Shape) -> Shape {
     let icv: &Icv = Worker::current_here().current().icv();
     let chunk = icv.chunk.get().max(0) as u64;
@@ -121,7 +121,7 @@ fn scheduled(shape: Shape, schedule: c_long) -> Shape {
     }
 }
 
-/// Where the caller wants a chunk's bounds, in the loop's own values.
+/// Caller's variables for a chunk's bounds, in the loop's own values.
 #[derive(Clone, Copy)]
 struct Bounds {
     start: *mut u64,
@@ -215,12 +215,15 @@ fn enter_doacross(
     } else if shape.chunk == 0 {
         shape.chunk = share_out;
     }
-    workshare::enter(worker, shape, |share| {
-        if worker.team().size() > 1 {
+    let is_alone = worker.team().size() == 1;
+    let share = workshare::enter(worker, shape, |share| {
+        if !is_alone {
             share.doacross.set(Some(Progress::new(counts, shape.chunk)));
         }
         prepare(share);
-    })
+    });
+    worker.nest.set(if is_alone { 0 } else { counts.len() });
+    share
 }
 
 /// # Safety
@@ -426,7 +429,7 @@ doacross_runtime_loops! {
     GOMP_loop_ull_doacross_runtime_start, ull, c_ulonglong;
 }
 
-/// What the general entries bring besides the loop.
+/// Arguments of the general entries besides the loop.
 #[derive(Clone, Copy)]
 struct Extras {
     reductions: *mut usize,
@@ -580,10 +583,4 @@ pub unsafe extern "C" fn GOMP_doacross_ull_post(index: *const u64) {
 pub unsafe extern "C" fn bulkhead_omp_doacross_wait(index: *const u64) {
     // SAFETY: the caller's promise.
     doacross::wait(|level| unsafe { index.wrapping_add(level).read() });
-}
-
-/// How many numbers `GOMP_doacross_wait` was passed.
-#[unsafe(no_mangle)]
-pub extern "C" fn bulkhead_omp_doacross_depth() -> c_uint {
-    doacross::depth() as c_uint
 }

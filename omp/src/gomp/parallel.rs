@@ -16,7 +16,7 @@ pub extern "C" fn GOMP_parallel(body: Body, data: *mut c_void, threads: c_uint, 
     region::run(body, data, threads, flags & BIND_BITS);
 }
 
-/// Starts a region whose first thread's part the caller runs itself.
+/// Starts a region. The caller runs the first thread's part itself.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_parallel_start(body: Body, data: *mut c_void, threads: c_uint) {
     region::fork(body, data, threads, 0, &|_| ());

@@ -33,7 +33,7 @@ pub extern "C" fn GOMP_sections_start(count: c_uint) -> c_uint {
     take(worker, workshare::enter(worker, shape(count), |_| ()))
 }
 
-/// The same with task reductions or memory shared by the threads.
+/// `sections` with task reductions or memory shared by the threads.
 ///
 /// # Safety
 /// `reductions` and `memory` are null or what the compiler builds for them.

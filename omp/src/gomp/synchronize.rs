@@ -73,7 +73,7 @@ pub extern "C" fn GOMP_critical_end() {
 }
 
 /// # Safety
-/// `name` points to a zero-initialised, pointer-sized variable of the program's that nobody else
+/// `name` points to a zero-initialised, pointer-sized variable of the program's that no other code
 /// uses.
 unsafe fn named<'a>(name: *mut *mut c_void) -> &'a AtomicU32 {
     // SAFETY: the caller's promise; the variable is at least as large and as aligned.

@@ -15,7 +15,7 @@ const DEPEND: c_uint = 8;
 const PRIORITY: c_uint = 16;
 const DETACH: c_uint = 1 << 13;
 
-/// What a task construct says beyond its body.
+/// Clauses of a task construct.
 #[derive(Clone, Copy)]
 pub(crate) struct Clauses {
     pub(crate) flags: c_uint,
@@ -69,7 +69,7 @@ pub unsafe extern "C" fn GOMP_task(
     }
 }
 
-/// What the task's flags say of [`UNTIED`].
+/// Flag of a task whose construct has the flag [`UNTIED`].
 fn untied(flags: c_uint) -> u32 {
     if flags & UNTIED != 0 {
         Flags::UNTIED

@@ -13,7 +13,7 @@ const IF: c_uint = 1 << 10;
 const NOGROUP: c_uint = 1 << 11;
 const REDUCTION: c_uint = 1 << 12;
 const STRICT: c_uint = 1 << 14;
-/// What a single task is told as well.
+/// Flags of a taskloop that its tasks have as well.
 const TASK_FLAGS: c_uint = 1 | 2 | 4 | 16;
 
 /// Tasks per thread where the program does not say: enough to balance, few enough to be cheap.

@@ -60,7 +60,7 @@ pub extern "C" fn GOMP_teams(teams: c_uint, limit: c_uint) {
     Worker::current_here().team().league.set(league);
 }
 
-/// The same since GCC 12: called before each team; whether there is one.
+/// `teams` since GCC 12: called before each team; true if there is one.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_teams4(_low: c_uint, high: c_uint, limit: c_uint, first: bool) -> bool {
     let current = &Worker::current_here().team().league;

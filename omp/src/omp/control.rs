@@ -18,11 +18,11 @@ set! {
         let threads = u32::try_from(threads).unwrap_or(1).clamp(1, MAX_THREADS);
         icv::modify(|icv| icv.threads.set(threads));
     }
-    /// Whether the team size may be adjusted.
+    /// True if the team size may be adjusted.
     omp_set_dynamic, omp_set_dynamic_, omp_set_dynamic_8_ (dynamic) {
         icv::modify(|icv| icv.dynamic.set(dynamic != 0));
     }
-    /// Whether nested regions may be active.
+    /// True if nested regions may be active.
     omp_set_nested, omp_set_nested_, omp_set_nested_8_ (nested) {
         let levels = if nested != 0 { u32::MAX } else { 1 };
         icv::modify(|icv| icv.max_active_levels.set(levels));

@@ -17,7 +17,7 @@ query! {
     omp_get_initial_device, omp_get_initial_device_ -> c_int { 0 }
     /// Number of the device that the caller runs on.
     omp_get_device_num, omp_get_device_num_ -> c_int { 0 }
-    /// Whether the caller runs on the host.
+    /// True if the caller runs on the host.
     omp_is_initial_device, omp_is_initial_device_ -> c_int { 1 }
 }
 
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn omp_target_free(block: *mut c_void, _device: c_int) {
     }
 }
 
-/// Whether the address is mapped: on the host all are.
+/// True if the address is mapped: on the host all are.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_target_is_present(address: *const c_void, device: c_int) -> c_int {
     c_int::from(!address.is_null() && device == omp_get_initial_device())
@@ -169,7 +169,7 @@ pub extern "C" fn omp_get_mapped_ptr(address: *const c_void, device: c_int) -> *
     }
 }
 
-/// Whether a device can use host memory: the host can.
+/// True if a device can use host memory: the host can.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_target_is_accessible(
     address: *const c_void,

@@ -52,15 +52,15 @@ query! {
         crate::thread::start();
         icv::cores() as c_int
     }
-    /// Whether an active parallel region is around.
+    /// True if an active parallel region is around.
     omp_in_parallel, omp_in_parallel_ -> c_int {
         c_int::from(Worker::current_here().team().active_level.get() > 0)
     }
-    /// Whether the team size may be adjusted.
+    /// True if the team size may be adjusted.
     omp_get_dynamic, omp_get_dynamic_ -> c_int {
         c_int::from(Worker::current_here().current().icv().dynamic.get())
     }
-    /// Whether nested regions may be active.
+    /// True if nested regions may be active.
     omp_get_nested, omp_get_nested_ -> c_int {
         let worker = Worker::current_here();
         let levels = worker.current().icv().max_active_levels.get();
@@ -86,15 +86,15 @@ query! {
     omp_get_active_level, omp_get_active_level_ -> c_int {
         Worker::current_here().team().active_level.get() as c_int
     }
-    /// Whether the current task is final.
+    /// True if the current task is final.
     omp_in_final, omp_in_final_ -> c_int {
         c_int::from(Worker::current_here().current().has(Flags::FINAL))
     }
-    /// Whether the caller is inside an explicit task.
+    /// True if the caller is inside an explicit task.
     omp_in_explicit_task, omp_in_explicit_task_ -> c_int {
         c_int::from(!Worker::current_here().current().has(Flags::IMPLICIT))
     }
-    /// Whether `cancel` has an effect.
+    /// True if `cancel` has an effect.
     omp_get_cancellation, omp_get_cancellation_ -> c_int {
         crate::thread::start();
         c_int::from(icv::CANCELLATION.load(Ordering::Relaxed))

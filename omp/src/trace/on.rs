@@ -1,6 +1,6 @@
 //! Events in one large buffer, saved to the file that `BULKHEAD_OMP_TRACE` names.
 //!
-//! What it is for: to check that no worker idles while a task is ready. A task is surely ready from
+//! Its purpose is to check that no worker idles while a task is ready. A task is surely ready from
 //! the time taken after it was queued until the time taken before the search that found it began;
 //! a worker surely saw everything it could have taken between the times before and after a search
 //! that found nothing. (Times are read in order with the accesses around them: a push may wait in the
@@ -24,7 +24,7 @@ const WORDS: usize = 4;
 static BUFFER: [AtomicU64; EVENTS * WORDS] = [const { AtomicU64::new(0) }; EVENTS * WORDS];
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
-/// What happened.
+/// Kind of an event.
 #[derive(Clone, Copy)]
 #[repr(u64)]
 enum Kind {
@@ -122,6 +122,6 @@ pub fn save() {
     let events = NEXT.load(Ordering::Relaxed).min(EVENTS);
     let bytes = events * WORDS * size_of::<u64>();
     let first = BUFFER.as_ptr().cast::<u8>();
-    // SAFETY: inside the buffer; nobody records any more.
+    // SAFETY: inside the buffer; no worker records any more.
     System::save(path, unsafe { core::slice::from_raw_parts(first, bytes) });
 }

@@ -1,4 +1,4 @@
-//! Nobody listens: every hook is empty and vanishes.
+//! Hooks for a build without ThreadSanitizer: all are empty.
 
 /// A stack as the sanitizer knows it.
 #[derive(Debug, Default)]
@@ -10,10 +10,10 @@ impl Stack {
     pub fn leave_for(&self, _to: &Self) {}
 }
 
-/// What came before a release of `place` comes before what follows.
+/// Orders what came before a release of `place` before what follows.
 #[inline(always)]
 pub fn acquire<T>(_place: *const T) {}
 
-/// What came before comes before what follows an acquire of `place`.
+/// Orders what came before ahead of what follows an acquire of `place`.
 #[inline(always)]
 pub fn release<T>(_place: *const T) {}

@@ -35,17 +35,17 @@ impl Stack {
         if to.0.get().is_null() {
             to.0.set(__tsan_create_fiber(0));
         }
-        // SAFETY: made above or by an earlier call, never destroyed, and run by nobody else.
+        // SAFETY: made above or by an earlier call, never destroyed, and run by no other thread.
         unsafe { __tsan_switch_to_fiber(to.0.get(), NO_SYNC) };
     }
 }
 
-/// What came before a release of `place` comes before what follows.
+/// Orders what came before a release of `place` before what follows.
 pub fn acquire<T>(place: *const T) {
     __tsan_acquire(place.cast());
 }
 
-/// What came before comes before what follows an acquire of `place`.
+/// Orders what came before ahead of what follows an acquire of `place`.
 pub fn release<T>(place: *const T) {
     __tsan_release(place.cast());
 }

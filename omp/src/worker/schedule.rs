@@ -1,4 +1,4 @@
-//! What a worker does with tasks and fibers: queues them, sets them aside, resumes them.
+//! Scheduling of tasks and fibers: a worker queues them, sets them aside, resumes them.
 #![expect(unsafe_code, reason = "lengthens the life of a borrowed condition")]
 
 use super::{After, Condition, Work, Worker};
@@ -33,7 +33,7 @@ impl Worker {
     }
 
     /// Something changed that a parked worker may be waiting for; wakes one if there is one.
-    /// The light half of the asymmetric fence, whose heavy half is whoever parks'.
+    /// The light half of the asymmetric fence, of which a worker that parks runs the heavy half.
     #[inline]
     pub fn notify(&self) {
         System::light_fence();
@@ -85,7 +85,7 @@ impl Worker {
     }
 
     /// Sets the running fiber aside and lets a scheduler go on in its place. Returns when the
-    /// fiber is resumed, on whichever worker that is.
+    /// fiber is resumed, on any worker.
     pub fn suspend(&'static self, after: After) {
         let Some(next) = self.fibers.get() else {
             report::fatal(format_args!(
@@ -143,7 +143,7 @@ impl Worker {
     }
 
     /// Waits on the native stack until `condition` holds, running others' tasks meanwhile, each
-    /// on a stack of its own. Whoever makes the condition true calls `notify` or `wake_all`.
+    /// on a stack of its own. The thread that makes the condition true calls `notify` or `wake_all`.
     pub fn wait_until(&'static self, condition: &dyn Fn() -> bool) {
         let mut idle = None;
         loop {

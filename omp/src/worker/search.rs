@@ -7,7 +7,7 @@ use crate::fiber::Fiber;
 use crate::trace;
 
 impl Worker {
-    /// Everything but tasks: fibers of its own, its run queue, creators whose queue has drained.
+    /// Everything but tasks: fibers of its own, its run queue, creators with a drained queue.
     #[inline]
     pub(super) fn find_fiber(&'static self) -> Option<&'static Fiber> {
         if !self.inbox.is_empty() {
@@ -98,7 +98,7 @@ impl Worker {
         team.wake_all();
     }
 
-    /// Where there was one task there may be more, and one thief may not be enough.
+    /// There may be more tasks than the one taken, and one thief may not be enough.
     fn notify_rest(&self, victim: u32) {
         let rich = self
             .team
@@ -117,7 +117,7 @@ impl Worker {
         fiber.or_else(task).or_else(deferred)
     }
 
-    /// Whether a search might find something; cheaper than a search and takes nothing.
+    /// True if a search might find something; cheaper than a search and takes nothing.
     pub fn sees_work(&self) -> bool {
         let own = !self.inbox.is_empty() || !self.mine.is_empty() || !self.held.is_empty();
         let team = self.team.get();
@@ -141,7 +141,7 @@ fn oldest<T: Sync>(queue: &Deque<T>) -> Option<&'static T> {
     }
 }
 
-/// Tries again while others take what it reached for: each time somebody made progress.
+/// Tries again while others take what it reached for: each time another worker made progress.
 fn persist<T>(mut steal: impl FnMut() -> Steal<T>) -> Option<T> {
     loop {
         match steal() {

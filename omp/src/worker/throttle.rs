@@ -10,7 +10,7 @@ const QUEUE_LIMIT: usize = 256;
 const QUEUE_PLENTY: usize = QUEUE_LIMIT / 4;
 
 impl Worker {
-    /// Whether the creator of so many tasks should let some of them run. One creator at a time
+    /// True if the creator of so many tasks should let some of them run. One creator at a time
     /// steps aside.
     #[inline]
     pub fn is_flooded(&self) -> bool {
@@ -32,23 +32,24 @@ impl Worker {
         }
     }
 
-    /// Whether the current task's next child may run at once because there are no thieves to take it: no task waits for a lock that
+    /// True if the current task's next child may run at once because there are no thieves to take it: no task waits for a lock that
     /// this stack holds, and the stack has room.
     pub fn may_run_at_once(&self) -> bool {
         let fiber = self.fiber.get();
         self.deque.is_private() && fiber.holds_no_lock() && fiber.has_room()
     }
 
-    /// Whether the current task's next child may run at once, on top of it: thieves have
+    /// True if the current task's next child may run at once, on top of it: thieves have
     /// enough to take, no task waits for a lock that this stack holds, the stack has room, and it
     /// can move if the child blocks. Where there are no thieves it need not move.
     #[inline]
     pub fn has_plenty(&self) -> bool {
-        self.deque.is_longer_than(QUEUE_PLENTY) && {
-            let fiber = self.fiber.get();
-            (self.deque.is_private() || fiber.may_move())
-                && fiber.holds_no_lock()
-                && fiber.has_room()
-        }
+        let fiber = self.fiber.get();
+        let may_stay = if self.deque.is_private() {
+            self.deque.len() > QUEUE_PLENTY
+        } else {
+            self.deque.is_longer_than(QUEUE_PLENTY) && fiber.may_move()
+        };
+        may_stay && fiber.holds_no_lock() && fiber.has_room()
     }
 }

@@ -46,7 +46,7 @@ static void questions(void) {
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 extern int omp_get_nested_(void);
 
-/* What was set is got, whoever set it. */
+/* The value that was set is returned, from each place it was set in. */
 #define SET(NAME, GET, FIRST, SECOND, THIRD)                                  \
   do {                                                                        \
     extern void NAME##_(const int32_t *), NAME##_8_(const int64_t *);         \

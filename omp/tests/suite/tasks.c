@@ -227,7 +227,7 @@ static void nested_regions_in_tasks(void) {
 }
 
 static void identity(void) {
-  /* A tied task that has asked who runs it may rely on the answer until it ends. */
+  /* A tied task that has requested its thread's number may rely on the answer until it ends. */
   enum { TASKS = 400 };
   static int busy[64];
 #pragma omp parallel

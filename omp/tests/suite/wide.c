@@ -109,7 +109,7 @@ static void doacross(void) {
   omp_set_schedule(omp_sched_dynamic, 1);
 }
 
-/* Loops whose tasks take part in their reduction. */
+/* Loops with tasks that take part in their reduction. */
 #define REDUCES(PRAGMA, TYPE, ORDERED)                                        \
   do {                                                                        \
     long sum = 0;                                                             \

@@ -1,13 +1,13 @@
 //! Carriers: the one thread of each core that runs the program.
 //!
-//! *Parking.* Who parks says at which word, in its core's record, and then looks at the word; who unparks
+//! *Parking.* A thread that parks records the word in its core's record, and then looks at the word; a thread that unparks
 //! has changed the word, and then looks at the records, at most one for each core. Both have a whole fence
 //! in between, so one of them sees the other (the store-buffering pattern; Alglave et al., TOPLAS 2014).
 //! A notification that comes before the wait is kept by the end-point, so none is lost; one that comes for
 //! a former word only makes the waiter look again.
 //!
 //! *Thread-local storage.* TPIDR_EL0 is the core's and no component of the partition but this one runs, so
-//! nobody saves it: it is set once for each core. It points to a thread control block of two words (Arm,
+//! no switch saves it: it is set once for each core. It points to a thread control block of two words (Arm,
 //! ELF for the Arm 64-bit Architecture, "Thread Local Storage"), the first of which is the core's record.
 #![expect(
     unsafe_code,
@@ -25,7 +25,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
 /// Alignment of a thread's block, made that of the segment by `bulkhead_omp_tls`, so that offsets the
-/// linker computed hold; a program whose variables want more does not link.
+/// linker computed hold; a program with larger variables does not link.
 const TLS_ALIGN: usize = 64;
 /// The control block, rounded up to that.
 const CONTROL: usize = TLS_ALIGN;
@@ -51,9 +51,9 @@ pub(super) struct Carrier {
     parked_at: AtomicUsize,
     receive: AtomicU64,
     send: AtomicU64,
-    /// Somebody has given it work for good.
+    /// It has been given work for good.
     taken: AtomicBool,
-    /// What it runs (0: nothing yet), with what, and on which stack. `main` is written last.
+    /// Function that it runs (0: none yet), its argument, and its stack. `main` is written last.
     main: AtomicUsize,
     argument: AtomicUsize,
     stack: [AtomicUsize; 2],
@@ -78,7 +78,7 @@ pub(super) fn count() -> usize {
     COUNT.load(Ordering::Relaxed)
 }
 
-/// That of the calling core.
+/// Carrier of the calling core.
 pub(super) fn current() -> &'static Carrier {
     let block: *const *const Carrier;
     // SAFETY: reads a register.
@@ -150,7 +150,7 @@ pub(super) extern "C" fn carry(_: u64) -> ! {
 /// Calls `main(argument)` on the stack that ends at `high`.
 ///
 /// # Safety
-/// The stack is nobody else's, `main` a function that does not return.
+/// The stack is the caller's alone, `main` a function that does not return.
 #[unsafe(naked)]
 unsafe extern "C" fn enter(argument: usize, main: usize, high: usize) -> ! {
     naked_asm!(
@@ -199,7 +199,7 @@ impl Carrier {
     }
 }
 
-/// Wakes who is parked at `word`, which was changed.
+/// Wakes the carrier that is parked at `word`, which was changed.
 pub(super) fn unpark(word: &AtomicU32) {
     let word = word.as_ptr() as usize;
     fence(Ordering::SeqCst);

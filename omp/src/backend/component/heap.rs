@@ -1,7 +1,7 @@
 //! The partition's free memory, mapped at the start, given out by TLSF.
 //!
 //! TLSF (Masmano et al., ECRTS 2004) answers within a bounded number of instructions. Every block is
-//! asked for at least at [`LEAST_ALIGN`], so that to give one back nobody needs to know its alignment.
+//! asked for at least at [`LEAST_ALIGN`], so that a caller can give one back without its alignment.
 #![expect(unsafe_code, reason = "mapped pages become blocks")]
 
 use super::super::Stack;
@@ -18,11 +18,11 @@ use rlsf::Tlsf;
 
 /// Bytes of a page.
 pub(super) const PAGE: usize = PAGE_SIZE as usize;
-/// What one level-3 table maps.
+/// Bytes that one level-3 table maps.
 const WINDOW: u64 = 2 << 20;
-/// Where the heap begins: what one table maps from the image on, and one unmapped window.
+/// Begin of the heap: what one table maps from the image on, and one unmapped window.
 const START: u64 = IMAGE_END.next_multiple_of(WINDOW) + WINDOW;
-/// What one level-2 table maps, and with it the most that there is.
+/// Bytes that one level-2 table maps, and with it the most that there is.
 const WINDOWS: usize = 508;
 /// With it a block's header is found alike for every block.
 const LEAST_ALIGN: usize = rlsf::GRANULARITY;
@@ -65,7 +65,7 @@ pub(super) fn open(first: &mut First, bytes: u64, kept: u64) -> Result<(), Statu
     let base = core::ptr::with_exposed_provenance_mut(START as usize);
     let range = core::ptr::slice_from_raw_parts_mut(base, mapped as usize * PAGE);
     let range = NonNull::new(range).ok_or(Status::BadArgument)?;
-    // SAFETY: mapped above for good; nobody else has it.
+    // SAFETY: mapped above for good; no other code has it.
     let taken = with(|blocks| unsafe { blocks.insert_free_block_ptr(range) });
     taken.map(|_| ()).ok_or(Status::BadArgument)
 }
@@ -115,7 +115,7 @@ pub unsafe fn resize(block: NonNull<u8>, bytes: usize) -> Option<NonNull<u8>> {
     with(|blocks| unsafe { blocks.reallocate(block, layout) })
 }
 
-/// A stack whose lowest page, below it, is unmapped: pages of blocks lie behind their headers.
+/// A stack above an unmapped page: pages of blocks lie behind their headers.
 pub(super) fn stack(bytes: usize) -> Option<Stack> {
     let bytes = bytes.next_multiple_of(PAGE);
     let block = allocate(bytes + PAGE, PAGE)?;

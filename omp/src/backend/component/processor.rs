@@ -18,7 +18,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 const THREADS: usize = 2;
 /// Chunks of budget that are kept apart.
 const CHUNKS: usize = 16;
-/// Budget and period of who has the whole core, nanoseconds.
+/// Budget and period of a program that has the whole core, nanoseconds.
 const WHOLE_NS: u64 = 1_000_000_000;
 
 /// One core's scheduler.
@@ -106,7 +106,7 @@ impl Processor {
         self.threads.sleep_until(until);
     }
 
-    /// The carrier waits until somebody notifies it, or has since it last waited.
+    /// The carrier waits until another one notifies it, or has since it last waited.
     pub(super) fn wait(&self, receive: u64) {
         if self.threads.wait_notified(receive).is_err() {
             print(b"bulkhead-omp: the kernel does not let a carrier wait");

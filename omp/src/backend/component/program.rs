@@ -24,10 +24,10 @@ const BYTES: usize = 256;
 const WORDS: usize = 32;
 /// Pages that starting a core takes, at most: objects, stacks, tables of capabilities.
 const PAGES_OF_A_CORE: u64 = 48;
-/// What of them the core hands out itself.
+/// Part of them that the core hands out itself.
 const PAGES_OF_A_PART: u64 = 24;
 
-/// What the description says to the program: words, each ended by a zero.
+/// Text from the description to the program: words, each ended by a zero.
 struct Said {
     name: [u8; BYTES],
     words: [u8; BYTES + 1],
@@ -51,7 +51,7 @@ static CAME_UP: AtomicU64 = AtomicU64::new(PENDING);
 const PENDING: u64 = u64::MAX;
 
 fn said() -> &'static Said {
-    // SAFETY: written once, before other cores run and before anybody asks.
+    // SAFETY: written once, before other cores run and before the first request.
     unsafe { &*SAID.0.get() }
 }
 
@@ -84,7 +84,7 @@ pub(super) fn variable(name: &CStr) -> Option<&'static CStr> {
 }
 
 fn keep(info: &GuestInfo) {
-    // SAFETY: nobody else runs yet.
+    // SAFETY: no other core runs yet.
     let said = unsafe { &mut *SAID.0.get() };
     let copy = |to: &mut [u8], from: &[u8]| {
         for (place, byte) in to.iter_mut().zip(from) {
@@ -169,7 +169,7 @@ fn begin_core(mut first: First) -> ! {
     processor::of(rank).run()
 }
 
-/// What the first carrier runs.
+/// Function of the first carrier.
 extern "C" fn begin(_: usize) {
     let (count, values) = command_line();
     // SAFETY: `run` stored a function of this type.

@@ -63,7 +63,7 @@ fn give_stack() {
     }
 }
 
-/// Calls `explain` with the address of each fault of the calling thread that nobody else handles.
+/// Calls `explain` with the address of each fault of the calling thread that no other handler handles.
 pub(super) fn watch(explain: fn(usize)) {
     give_stack();
     if EXPLAIN.swap(explain as usize, Ordering::Relaxed) == 0 && is_default(libc::SIGSEGV) {
