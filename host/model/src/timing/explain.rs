@@ -1,7 +1,7 @@
 //! The analysis in words and numbers
 
 use super::{CoreAnalysis, NO_DEADLINE, Order, Place, Timing, Vcpu, VcpuKind};
-use crate::quantity::time_text;
+use crate::quantity::{time_text, time_text_down};
 use bulkhead_analysis::overhead::Overhead;
 use bulkhead_analysis::{Reservation, Time};
 use std::fmt::{self, Write};
@@ -63,7 +63,7 @@ impl Timing {
         if formulas && decision > 0 {
             writeln!(
                 text,
-                "    a decision D takes {} at most, a doorbell {}: C' = C + D·(jobs + 2·chunks) in each T, D for each \
+                "    a decision D takes {} at most, a doorbell {}: C' = C + D·(ends + chunks) in each T, D for each \
                  release, two for each piece of a bottom half and each slot, ahead of all (Katcher, Arakawa, \
                  Strosnider 1993; `bulkhead bench budgets`); of each job the runtime takes {} of its budget",
                 time_text(decision),
@@ -230,7 +230,7 @@ fn line(
         Some(bound) if bound <= deadline => format!(
             "responds within {}, slack {}",
             time_text(bound),
-            time_text(deadline - bound)
+            time_text_down(deadline - bound)
         ),
         Some(bound) => format!(
             "responds within {}, {} too late",
