@@ -44,7 +44,7 @@ impl Bench for Budgets {
     }
 
     fn promise(&self) -> &'static str {
-        "a VCPU runs at most 200 instructions per period more or less than its budget says, preempted or not; a decision costs the same among 64 VCPUs as among 2, within 20 %, and never more than the analysis counts; bands that nobody asked for change no decision"
+        "a VCPU runs at most 200 instructions per period more or less than its budget says, preempted or not; what the kernel meters besides is never more than is granted for it; a decision costs the same among 64 VCPUs as among 2, within 20 %, and never more than the analysis counts; bands that nobody asked for change no decision"
     }
 
     fn run(&self, context: &Context) -> Result<Report, BenchError> {
@@ -71,14 +71,27 @@ fn enforcement(context: &Context) -> Result<Vec<Row>, BenchError> {
         ];
         Ok(Row::at_most(what, &figures, "instructions", ERROR))
     };
-    let rows = [
+    let names = [
         ("budget", "error of a budget per period"),
         (
             "budget-preempted",
             "the same, VCPU preempted in each period",
         ),
     ];
-    rows.map(row).into_iter().collect()
+    let rows = names.map(row).into_iter();
+    let mut rows: Vec<_> = rows.collect::<Result<_, BenchError>>()?;
+    let metered = |(name, _)| measures.of(&format!("{name}-metered"), &setting);
+    let metered = names.map(metered).into_iter();
+    let metered: Vec<_> = metered.collect::<Result<_, _>>()?;
+    let worst = metered.iter().map(|one| one.worst).fold(0.0, f64::max);
+    let counted = setting.system.board.costs.map_or(0, |costs| costs.switch);
+    rows.push(Row::at_most(
+        "metered besides each time a thread runs, beside what is granted",
+        &[("worst", worst)],
+        "instructions",
+        counted as f64,
+    ));
+    Ok(rows)
 }
 
 /// Time partitions and bands without members, beside a scheduler that cannot have any.

@@ -10,8 +10,8 @@
 //! what they take: they start and end. Preemption does not split a chunk in time: the used part of a chunk comes back
 //! at one instant. A chunk with an instant of its own begins where a job finds the VCPU idle, so that there are at most one
 //! more than jobs, and never more than the list has room for: so often chunks that come back start the VCPU. Each use of a chunk ends
-//! once, by the end of a job or by that of the chunk. Where k of J jobs find the VCPU idle there are k + 1 uses at most, and the jobs
-//! that find it busy end beside other jobs, without an end of a use: J + 1 ends.
+//! once, by the end of a job or by that of the chunk. If k of J jobs find the VCPU idle, there are at most k + 1 uses. The other J − k
+//! jobs end while another job is ready, so that their ends are no ends of uses. The sum is J + 1 ends.
 //!
 //! An I/O VCPU has its whole budget each time it starts after it was idle, so that its jobs need no more budgets together than one by
 //! one. A budget is U·T of the shortest period for which it works.
@@ -96,8 +96,8 @@ impl Jobs {
         Self { late, ..self }
     }
 
-    /// Those of a bottom half whose jobs take so long, on an I/O VCPU of so many percent that works for Main VCPUs
-    /// with periods from `shortest` on.
+    /// Jobs of a bottom half with this WCET, on an I/O VCPU of so many percent. `shortest` is the shortest period of the Main VCPUs
+    /// for which the I/O VCPU works.
     #[must_use]
     pub const fn of_bottom_half(period: Time, wcet: Time, percent: u32, shortest: Time) -> Self {
         let budget = (shortest / 100).saturating_mul(percent as Time);

@@ -63,7 +63,7 @@ impl Timing {
         if formulas && decision > 0 {
             writeln!(
                 text,
-                "    a decision D takes {} at most, a doorbell {}: C' = C + D·(jobs + 2·chunks) in each T, D for each \
+                "    a decision D takes {} at most, a doorbell {}: C' = C + D·(ends + chunks) in each T, D for each \
                  release, two for each piece of a bottom half and each slot, ahead of all (Katcher, Arakawa, \
                  Strosnider 1993; `bulkhead bench budgets`); of each job the runtime takes {} of its budget",
                 time_text(decision),

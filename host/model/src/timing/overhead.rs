@@ -74,7 +74,7 @@ impl Timing {
         jobs.in_bursts(task.burst).after(self.jitter(task))
     }
 
-    /// What is more important than all VCPUs of a core.
+    /// Loads of highest priority on a core: releases, slots, doorbells and blocking.
     pub(crate) fn ahead(&self, core: usize) -> Vec<Reservation> {
         let slots = self.schedule.slots.iter();
         let slots = slots.filter(|slot| slot.core == core).count() as u64;

@@ -39,6 +39,8 @@ struct Errors {
     over: Figure,
     under: Figure,
     dispatches: Figure,
+    /// Instructions that the kernel meters in addition, each time the thread runs.
+    metered: Figure,
 }
 
 extern "C" fn spin(index: u64) -> ! {
@@ -67,7 +69,10 @@ extern "C" fn spin(index: u64) -> ! {
         if periods > 0 && periods <= ROUNDS.load(Relaxed) {
             errors.over.add(executed.saturating_sub(budget));
             errors.under.add(budget.saturating_sub(executed));
-            errors.dispatches.add(dispatches - 1);
+            let runs: u64 = dispatches - 1;
+            errors.dispatches.add(runs);
+            let missing = budget.saturating_sub(executed);
+            errors.metered.add(missing.div_ceil(runs.max(1)));
         }
         periods += 1;
         if periods == ROUNDS.load(Relaxed) + 1 {
@@ -76,6 +81,7 @@ extern "C" fn spin(index: u64) -> ! {
             errors.over.print(format_args!("{name}-over"));
             errors.under.print(format_args!("{name}-under"));
             errors.dispatches.print(format_args!("{name}-dispatches"));
+            errors.metered.print(format_args!("{name}-metered"));
             if MEASURED.fetch_add(1, Relaxed) + 1 == LIMITS.len() as u64 {
                 println!("{DONE}");
             }
