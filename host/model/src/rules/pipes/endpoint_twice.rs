@@ -7,7 +7,7 @@ use crate::pipes::ends::is_read;
 crate::rules::declaration::rule! {
     Error, "endpoint-twice",
     "the frames of a CAN identifier are read at one endpoint of a controller",
-    "The bottom half hands each frame to every endpoint whose identifier it has. Two endpoints of one identifier would \
+    "The bottom half hands each frame to all endpoints with its identifier. Two endpoints of one identifier would \
      police two distances of one sender, and promise two rates of the same frames. An endpoint without `identifier` receives \
      all frames, so no second endpoint of its controller can be read.",
     check
