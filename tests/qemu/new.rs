@@ -75,27 +75,43 @@ fn followed(name: &str, text: &str) -> Fresh {
     fresh
 }
 
-/// The first listings of the tutorial are a whole program, which runs in the place of the template's.
+/// Replaces a file of the folder, and runs the system; it passes, and prints `words`.
+fn replaced_and_passed(fresh: &Fresh, system: &str, [file, text]: [&str; 2], words: &[&str]) {
+    std::fs::write(fresh.0.join(file), text).expect("its own");
+    let ran = fresh.bulkhead(&["run", system]);
+    let output = String::from_utf8_lossy(&ran.stdout);
+    let errors = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{output}{errors}");
+    for words in words {
+        assert!(output.contains(words), "{words}: {output}{errors}");
+    }
+}
+
+/// The first listings of the tutorial are a whole program, which runs in the place of the template's; the others are
+/// compiled with it.
 #[test]
 fn the_tutorial_in_c() {
     let text = tutorial("application-c.md");
     let fresh = followed("tutorial-c", &text);
     let listings = blocks(&text, "c");
-    let [main, produce, consume, ..] = &listings[..] else {
+    let [main, produce, consume, mutex, interrupt] = &listings[..] else {
         panic!("{listings:?}")
     };
     let (include, main) = main.split_once("\n\n").expect("an include comes first");
     let (data, main) = main.split_once("\n\n").expect("the queue comes next");
-    let program = [include, data, produce, consume, main].join("\n");
-    std::fs::write(fresh.0.join("blink/app/main.c"), program).expect("its own");
-    let ran = fresh.bulkhead(&["run", "blink"]);
-    let output = String::from_utf8_lossy(&ran.stdout);
-    assert!(
-        ran.status.success(),
-        "{output}{}",
-        String::from_utf8_lossy(&ran.stderr)
+    let (lock, mutex) = mutex.split_once('\n').expect("its data comes first");
+    let shared = format!("{lock}\nvoid share(long number)\n{{\nstatic long total;\n{mutex}}}");
+    let events = "static struct slite_events events;";
+    let listings = [
+        include, data, produce, consume, &shared, events, interrupt, main,
+    ];
+    let program = listings.join("\n");
+    replaced_and_passed(
+        &fresh,
+        "blink",
+        ["blink/app/main.c", &program],
+        &["number 20, "],
     );
-    assert!(output.contains("number 20, "), "{output}");
 }
 
 #[test]
@@ -106,6 +122,55 @@ fn the_tutorial_in_rust() {
 #[test]
 fn the_tutorial_of_pipes() {
     followed("tutorial-pipe", &tutorial("pipe.md"));
+}
+
+#[test]
+fn the_tutorial_of_components() {
+    let text = tutorial("component.md");
+    let fresh = Fresh::new("tutorial-component");
+    assert!(shell(&fresh, &blocks(&text, "")[0]).status.success());
+    let description = fresh.0.join("mine/system.toml");
+    let template = std::fs::read_to_string(&description).expect("made");
+    let (head, _) = template
+        .split_once("[partition.mine.component.app]")
+        .expect("the template's component");
+    std::fs::write(description, format!("{head}{}", blocks(&text, "toml")[0])).expect("its own");
+    let manifest = fresh.0.join("mine/app/Cargo.toml");
+    let dependencies = std::fs::read_to_string(&manifest).expect("made");
+    let guest = text
+        .split('`')
+        .find(|code| code.starts_with("bulkhead-guest = "))
+        .expect("the tutorial names the dependency")
+        .replace("CHECKOUT", &tool::checkout().display().to_string());
+    let dependencies =
+        dependencies.replacen("[dependencies]", &format!("[dependencies]\n{guest}"), 1);
+    std::fs::write(manifest, dependencies).expect("its own");
+    let program = &blocks(&text, "rust,ignore")[0];
+    replaced_and_passed(
+        &fresh,
+        "mine",
+        ["mine/app/src/main.rs", program],
+        &["PASS", "off", "on"],
+    );
+}
+
+#[test]
+fn the_tutorial_of_openmp() {
+    let text = tutorial("openmp.md");
+    let fresh = Fresh::new("tutorial-openmp");
+    std::fs::create_dir_all(fresh.0.join("threads/app")).expect("its own");
+    let description = &blocks(&text, "toml")[0];
+    std::fs::write(fresh.0.join("threads/system.toml"), description).expect("its own");
+    let threads: Vec<_> = (0..4)
+        .map(|thread| format!("thread {thread} of 4"))
+        .collect();
+    let threads: Vec<_> = threads.iter().map(String::as_str).collect();
+    replaced_and_passed(
+        &fresh,
+        "threads",
+        ["threads/app/main.c", &blocks(&text, "c")[0]],
+        &threads,
+    );
 }
 
 /// Runs the C template with a change; the run fails with these words on a line of its verdict.
@@ -147,6 +212,34 @@ fn a_thread_that_never_gives_way_fails_the_run() {
         change,
         "loop-c/thread 2: 98 releases since 0.011 s were never served",
     );
+}
+
+/// A thread that never gives way leaves no mark in a partition without a periodic task, pipe or heartbeat.
+#[test]
+fn a_program_without_promises_fails_the_run() {
+    let words =
+        "it has no periodic task, pipe or heartbeat, so nothing after its start could be judged";
+    let change = [
+        "    for (uint64_t number = 1;",
+        "    for (;;);\n    for (uint64_t number = 1;",
+    ];
+    changed_and_failed("idle-c", change, words);
+    let fresh = Fresh::new("idle-rust");
+    let made = fresh.bulkhead(&["new", "--app", "idle-rust"]);
+    assert!(made.status.success(), "{made:?}");
+    let source = fresh.0.join("idle-rust/app/src/main.rs");
+    let text = std::fs::read_to_string(&source).expect("made");
+    let start = "extern \"C\" fn produce(_: u64) -> ! {\n";
+    assert!(text.contains(start), "{text}");
+    let text = text.replace(
+        start,
+        &format!("{start}    if clock::now() > 0 {{\n        loop {{}}\n    }}\n"),
+    );
+    std::fs::write(source, text).expect("its own");
+    let ran = fresh.bulkhead(&["run", "idle-rust"]);
+    let text = String::from_utf8_lossy(&ran.stdout);
+    assert_eq!(ran.status.code(), Some(1), "{text}");
+    assert!(text.contains(words), "{text}");
 }
 
 #[test]

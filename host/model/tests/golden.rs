@@ -349,3 +349,62 @@ fn all_mistakes_are_told_at_once() {
         assert!(ids.contains(id), "{id} is missing in {ids:?}");
     }
 }
+
+/// Blocks of a tutorial in a language, without a language those of commands.
+fn listings(text: &str, language: &str) -> Vec<String> {
+    let blocks = text.split("```").skip(1).step_by(2);
+    let written = blocks.filter_map(|block| block.split_once('\n'));
+    written
+        .filter(|(of, _)| *of == language)
+        .map(|(_, body)| body.to_owned())
+        .collect()
+}
+
+/// Tutorials show parts of descriptions: each key is known, each value is of its key's type, each flow can be read.
+#[test]
+fn the_listings_of_tutorials_are_parts_of_descriptions() {
+    const MISTAKES: [&str; 10] = [
+        "syntax",
+        "unknown-key",
+        "wrong-type",
+        "unknown-value",
+        "bad-time",
+        "bad-size",
+        "bad-name",
+        "number-out-of-range",
+        "reserved-name",
+        "pipe-syntax",
+    ];
+    assert!(MISTAKES.iter().all(|id| rule_ids().any(|rule| rule == *id)));
+    let root = root();
+    let tutorials = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../doc/tutorial");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tutorial");
+    fs::create_dir_all(&folder).unwrap();
+    let mut count = 0;
+    for entry in fs::read_dir(tutorials).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let commands = listings(&text, "").join("\n");
+        let typed = commands
+            .lines()
+            .filter(|line| line.starts_with("pipe add ") || line.starts_with("pipe replace "));
+        let typed = typed.map(|line| {
+            let flow = line.splitn(4, ' ').nth(3).unwrap();
+            format!("[pipe.typed]\nflow = \"{flow}\"\n")
+        });
+        for listing in listings(&text, "toml").into_iter().chain(typed) {
+            fs::write(folder.join("system.toml"), &listing).unwrap();
+            let found = match load(&folder, &root, &Overrides::default()) {
+                Ok((_, found)) | Err(found) => found,
+            };
+            let wrong: Vec<_> = found
+                .into_iter()
+                .filter(|one| MISTAKES.contains(&one.id))
+                .collect();
+            let shown = render(&wrong, Style::default());
+            assert!(wrong.is_empty(), "{}:\n{listing}\n{shown}", path.display());
+            count += 1;
+        }
+    }
+    assert!(count > 10, "{count} listings");
+}

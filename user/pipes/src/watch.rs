@@ -154,7 +154,9 @@ impl Recorder {
         let before = core::mem::take(&mut self.stopped);
         for (index, pipe) in table::all() {
             note_stages(index, &pipe, &mut self.noted);
-            let stopped = u64::from(stage::is_stopped(index)) << index;
+            // An overrun stops a pipe, too, but is no command.
+            let is_commanded = stage::is_stopped(index) && !stage::is_halted(index);
+            let stopped = u64::from(is_commanded) << index;
             if stopped & !before != 0 {
                 Environment::record(&Event {
                     ticks: clock::now(),

@@ -105,8 +105,8 @@ pub(crate) fn judge(report: &Report, manifest: &Manifest) -> Verdict {
     sort(findings, manifest)
 }
 
-/// Returns a finding if no promise shows whether the programs of a partition on the kernel worked after its start: a thread
-/// that never gives way starves other threads, and only tasks, pipes and heartbeats show that.
+/// Returns a finding if no promise shows whether the programs of a partition on the kernel worked after its start. A thread
+/// that never gives way starves other threads; without tasks, pipes and heartbeats it leaves no mark.
 fn unjudged(
     report: &Report,
     described: &PartitionManifest,
