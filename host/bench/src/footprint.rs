@@ -6,7 +6,7 @@ use bulkhead_run::figures::Kind;
 use crate::bench::Bench;
 use crate::error::BenchError;
 use crate::report::{Report, Row};
-use crate::setting::Context;
+use crate::setting::{Context, Setting};
 use crate::sloc::lines_below;
 
 const KIB: f64 = 1024.0;
@@ -14,6 +14,8 @@ const KIB: f64 = 1024.0;
 const TEXT_BOUND: f64 = 8.0 * KIB;
 /// Stage-2 tables of a guest with 4 GiB, bytes.
 const TABLES_BOUND: f64 = 24.0 * KIB;
+/// Memory of that guest.
+const GUEST_GIB: u64 = 4;
 /// Layers with counted source lines, highest assurance first.
 const LAYERS: [&str; 9] = [
     "abi", "monitor", "arch", "drivers", "lib", "rtos", "user", "linux", "host",
@@ -43,8 +45,7 @@ impl Bench for Footprint {
     }
 
     fn run(&self, context: &Context) -> Result<Report, BenchError> {
-        let large = ["partition.linux.memory=4 GiB"];
-        let setting = context.build("footprint", &context.showcase(), &large, &[])?;
+        let (setting, gibibytes) = largest(context)?;
         let linux = setting
             .manifest
             .partitions
@@ -52,7 +53,11 @@ impl Bench for Footprint {
             .position(|p| p.name == "linux");
         let sizes = &setting.manifest.sizes;
         let tables = linux.and_then(|index| sizes.stage2_tables.get(index));
-        let mut rows = rows(sizes, tables.map_or(f64::NAN, |&bytes| bytes as f64));
+        let mut rows = rows(
+            sizes,
+            tables.map_or(f64::NAN, |&bytes| bytes as f64),
+            gibibytes,
+        );
         rows.extend(LAYERS.map(|layer| {
             let lines = lines_below(&context.root.join(layer));
             Row::unbounded(
@@ -65,7 +70,21 @@ impl Bench for Footprint {
     }
 }
 
-fn rows(sizes: &Sizes, guest_tables: f64) -> Vec<Row> {
+/// The showcase with a Linux of 4 GiB, or of as many as it can address below the board's devices.
+fn largest(context: &Context) -> Result<(Setting, u64), BenchError> {
+    let built = |gibibytes: u64| {
+        let memory = format!("partition.linux.memory={gibibytes} GiB");
+        let setting = context.build("footprint", &context.showcase(), &[&memory], &[]);
+        setting.map(|setting| (setting, gibibytes))
+    };
+    let smaller = (1..GUEST_GIB).rev();
+    smaller.fold(built(GUEST_GIB), |found, gibibytes| match found {
+        Err(BenchError::Refused { .. }) => built(gibibytes),
+        found => found,
+    })
+}
+
+fn rows(sizes: &Sizes, guest_tables: f64, gibibytes: u64) -> Vec<Row> {
     let shown = |name, bytes: u64| Row::unbounded(name, &[("bytes", bytes as f64)], "B");
     let text = sizes.monitor_text as f64;
     vec![
@@ -76,7 +95,7 @@ fn rows(sizes: &Sizes, guest_tables: f64) -> Vec<Row> {
             TEXT_BOUND,
         ),
         Row::at_most(
-            "stage-2 tables of a 4 GiB guest",
+            &format!("stage-2 tables of a {gibibytes} GiB guest"),
             &[("bytes", guest_tables)],
             "B",
             TABLES_BOUND,

@@ -105,13 +105,28 @@ pub(crate) fn approximate_size(bytes: u64) -> String {
     }
 }
 
-/// A time in the largest unit up to seconds that keeps it whole.
+/// A time in the largest unit that it fills, with at most three digits after the point; what has more is rounded up.
 #[must_use]
 pub fn time_text(ns: u64) -> String {
-    text(
-        ns,
-        &[TIME_UNITS[0], TIME_UNITS[1], TIME_UNITS[3], TIME_UNITS[4]],
-    )
+    decimal_time(ns, u64::div_ceil)
+}
+
+/// The same rounded down: a slack, or a time that still fits.
+pub(crate) fn time_text_down(ns: u64) -> String {
+    decimal_time(ns, |ns, part| ns / part)
+}
+
+fn decimal_time(ns: u64, divide: fn(u64, u64) -> u64) -> String {
+    let units = [TIME_UNITS[4], TIME_UNITS[3], TIME_UNITS[1]];
+    let Some((name, factor)) = units.into_iter().find(|(_, factor)| ns >= *factor) else {
+        return format!("{ns} ns");
+    };
+    let thousandths = divide(ns, factor / 1000);
+    let digits = format!("{:03}", thousandths % 1000);
+    match digits.trim_end_matches('0') {
+        "" => format!("{} {name}", thousandths / 1000),
+        digits => format!("{}.{digits} {name}", thousandths / 1000),
+    }
 }
 
 fn text(value: u64, units: &[(&str, u64)]) -> String {
@@ -153,6 +168,10 @@ mod tests {
         assert_eq!(size_text(4097), "4097 B");
         assert_eq!(size_text(0), "0 B");
         assert_eq!(time_text(20_000_000), "20 ms");
+        assert_eq!(time_text(215_200), "215.2 us");
+        assert_eq!(time_text(12_271_168), "12.272 ms");
+        assert_eq!(time_text_down(12_271_168), "12.271 ms");
+        assert_eq!(time_text(999), "999 ns");
         assert_eq!(approximate_size(1_600_000), "1.5 MiB");
         assert_eq!(approximate_size(0), "0 B");
     }
@@ -161,7 +180,10 @@ mod tests {
         #[test]
         fn what_is_written_is_read_back(value: u64) {
             prop_assert_eq!(parse(&size_text(value), SIZE_UNITS), Ok(value));
-            prop_assert_eq!(parse(&time_text(value), TIME_UNITS), Ok(value));
+            let time = parse(&time_text(value), TIME_UNITS).unwrap_or(u64::MAX);
+            prop_assert!(time >= value && time - value <= value / 1000 + 1);
+            let time = parse(&time_text_down(value), TIME_UNITS).expect("no more than there is");
+            prop_assert!(time <= value && value - time <= value / 1000);
         }
 
         #[test]

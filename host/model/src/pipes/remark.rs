@@ -11,7 +11,7 @@ use crate::source::Sources;
 use crate::suggestion::advice;
 use bulkhead_tpipe::assessment::{Owner, Violation};
 use bulkhead_tpipe::binding::{BindError, Bound, DEVICES, IOS, Misfit};
-use bulkhead_tpipe::language::{self, Fault, Pipeline, SyntaxError};
+use bulkhead_tpipe::language::{self, Fault, Pipeline, Requirement, SyntaxError};
 use bulkhead_tpipe::solver::{Answer, Solution};
 use std::sync::Arc;
 
@@ -182,6 +182,15 @@ pub fn syntax_error(text: &str, error: &SyntaxError) -> Said {
     }
 }
 
+/// A time that is no shorter, in three digits.
+fn rounded_up(ns: u64) -> u64 {
+    let mut unit = 1;
+    while ns / unit >= 1000 {
+        unit *= 10;
+    }
+    ns.checked_next_multiple_of(unit).unwrap_or(ns)
+}
+
 /// Why a requirement cannot be met, and which can, for people.
 #[must_use]
 pub fn unmet<const N: usize>(text: &str, bound: &Bound<'_, N>, answer: &Answer<N>) -> Said {
@@ -190,7 +199,14 @@ pub fn unmet<const N: usize>(text: &str, bound: &Bound<'_, N>, answer: &Answer<N
     let nearest: Vec<_> = [least.delay, least.flow]
         .into_iter()
         .flatten()
-        .map(|requirement| format!("`{requirement}`"))
+        .map(|requirement| {
+            let delay_ns = rounded_up(requirement.delay_ns);
+            let requirement = Requirement {
+                delay_ns,
+                ..requirement
+            };
+            format!("`{requirement}`")
+        })
         .collect();
     let help = match nearest.as_slice() {
         [] => "no longer delay and no other rate was found that can be met: give functions shorter times, or other cores".into(),

@@ -1,7 +1,7 @@
 //! The analysis in words and numbers
 
 use super::{CoreAnalysis, NO_DEADLINE, Order, Place, Timing, Vcpu, VcpuKind};
-use crate::quantity::time_text;
+use crate::quantity::{time_text, time_text_down};
 use bulkhead_analysis::overhead::Overhead;
 use bulkhead_analysis::{Reservation, Time};
 use std::fmt::{self, Write};
@@ -231,7 +231,7 @@ fn line(
         Some(bound) if bound <= deadline => format!(
             "responds within {}, slack {}",
             time_text(bound),
-            time_text(deadline - bound)
+            time_text_down(deadline - bound)
         ),
         Some(bound) => format!(
             "responds within {}, {} too late",

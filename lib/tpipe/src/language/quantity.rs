@@ -165,7 +165,7 @@ impl fmt::Display for Flow {
 impl fmt::Display for Requirement {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fits = |&&(name, factor): &&(&str, u64)| {
-            !name.is_empty() && self.delay_ns.is_multiple_of(factor)
+            !name.is_empty() && name.is_ascii() && self.delay_ns.is_multiple_of(factor)
         };
         let &(unit, factor) = DELAYS.iter().rev().find(fits).unwrap_or(&DELAYS[0]);
         write!(out, "[{}, {} {unit}]", self.flow, self.delay_ns / factor)

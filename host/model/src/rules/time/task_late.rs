@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
-use crate::quantity::time_text;
+use crate::quantity::{time_text, time_text_down};
 use crate::timing::{Task, Timing};
 
 crate::rules::declaration::rule! {
@@ -46,7 +46,7 @@ fn help(timing: &Timing, index: usize) -> String {
     let fits = task.wcet_ns.saturating_sub(own + taken - capacity);
     let smaller = match fits {
         0 => String::new(),
-        fits => format!(", or the task a `wcet` of at most {}", time_text(fits)),
+        fits => format!(", or the task a `wcet` of at most {}", time_text_down(fits)),
     };
     format!(
         "the runtime takes {} of each job (`[costs]` of the board): give VCPU `{}` a C of at least {}{smaller}",
