@@ -99,6 +99,8 @@ writers! {
     set_interrupt_control = "S3_0_C12_C12_4";
     /// ICC_IGRPEN1_EL1.
     enable_interrupt_group = "S3_0_C12_C12_7", "isb";
+    /// MDSCR_EL1: access of user space to the debug communications channel.
+    set_debug_control = "mdscr_el1";
     /// Access of user space to the cycle counter.
     set_cycle_counter_access = "pmuserenr_el0";
     /// Which counters count.

@@ -243,11 +243,16 @@ fn keep_archive(address: u64, pages: u64) {
         .for_each(State::keep);
 }
 
+/// MDSCR_EL1.TDCC: an access of user space to the debug communications channel is a fault. An external debugger reads
+/// and writes the channel, so that it would carry data between components.
+const TRAP_DEBUG_CHANNEL: u64 = 1 << 12;
+
 /// System registers that do not change again.
 fn prepare_core(rank: u64) {
     registers::set_core_rank(rank);
     // EL0 reads CNTVCT_EL0 and the cycle counter, which counts at every level.
     registers::set_counter_access(1 << 1);
+    registers::set_debug_control(TRAP_DEBUG_CHANNEL);
     registers::set_cycle_counter_access(1 << 2);
     registers::set_cycle_counter_filter(0);
     registers::enable_counters(1 << 31);

@@ -246,6 +246,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.place_below(parent, scheduler);
         scheduler.timeout().set(NEVER);
         scheduler.owned().set(0);
+        scheduler.members().set(0);
         scheduler.overflow().set(0);
         scheduler.overflow_high().set(0);
         scheduler.member(0).set(thread.at().address());

@@ -26,7 +26,7 @@ const MAILS: u64 = (SCHEDULERS * MAX_THREADS / 64) as u64;
 const _: () = assert!(MAILS < 64);
 
 /// Threads that are notified in an interrupt by other cores, so that it is short.
-const ATTENDED: u64 = 2;
+const ATTENDED: u64 = 1;
 
 /// Windows in a period of quiescence.
 const WINDOWS: u64 = 10;

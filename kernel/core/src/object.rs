@@ -205,6 +205,8 @@ objects! {
         outermost = 14,
         /// Schedulers from the root to it, both included.
         nesting = 15,
+        /// Threads that are bound to it and not retired, without its own.
+        members = 16,
     }
 
     /// A temporal capability.

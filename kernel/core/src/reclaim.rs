@@ -15,7 +15,6 @@ use crate::frame::{Ref, State};
 use crate::object::{Component, RETIRED, Scheduler, Thread, Time};
 use crate::slot::Slot;
 use crate::{Hal, Kernel, translation};
-use bulkhead_abi::dispatch::MAX_THREADS;
 use bulkhead_abi::kernel::{DEPTH, Kind, MAX_CORES, Rights, SLOTS, Status};
 
 impl<'h, H: Hal> Kernel<'h, H> {
@@ -48,6 +47,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
         scheduler
             .member(thread.index().get())
             .set(self.void().address());
+        let members = scheduler.members();
+        members.set(members.get().wrapping_sub(1));
         let time = thread.time().reference();
         thread.time().set(self.void().address());
         thread.scheduler().set(self.void().address());
@@ -82,10 +83,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
         let parent = self.scheduler(scheduler.parent().reference());
         let own = self.thread(scheduler.thread().reference());
-        let alone =
-            (1..MAX_THREADS as u64).all(|index| scheduler.member(index).reference() == self.void());
+        let has_threads = scheduler.members().get() != 0;
         let in_use = own.is(self.current()) || scheduler.owned().get() != 0;
-        if !self.exists(parent) || in_use || !alone {
+        if !self.exists(parent) || in_use || has_threads {
             return Err(Status::InUse);
         }
         // Where it has dispatched away, its scheduler's page says where it is.

@@ -322,6 +322,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
             return Err(Status::Occupied);
         }
         member.set(thread.at().address());
+        scheduler.members().set(scheduler.members().get() + 1);
         self.empty_block(scheduler, index);
         thread.scheduler().set(scheduler.at().address());
         thread.index().set(index);

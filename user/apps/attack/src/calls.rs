@@ -21,7 +21,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
         name: "system-reset",
         fate: Fate::Dies,
         what: "resets the system",
-        run: system_reset,
+        run: reset,
     },
     Attack {
         name: "core-off",
@@ -114,7 +114,7 @@ fn system_off(context: &mut Context<'_>) {
     context.say(format_args!("came back with {answer}"));
 }
 
-fn system_reset(context: &mut Context<'_>) {
+pub(crate) fn reset(context: &mut Context<'_>) {
     let answer = ask(psci::SYSTEM_RESET, 0, 0, 0);
     context.say(format_args!("came back with {answer}"));
 }
@@ -262,6 +262,21 @@ fn exec_inside(context: &mut Context<'_>) {
     let image = [0xaa00_03e1, 0xd280_00a0, 0xf2b8_c000, 0xd400_0002];
     let answer = ask(hypercall::EXEC, probe::place(image), 0x5a5a, 0);
     context.say(format_args!("came back with {answer}"));
+}
+
+/// Places an image that resets the partition. Returns its address.
+pub(crate) fn place_reset() -> u64 {
+    // mov x0, #9; movk x0, #0x8400, lsl #16; hvc #0; b .
+    probe::place([0xd280_0120, 0xf2b0_8000, 0xd400_0002, 0x1400_0000])
+}
+
+/// Starts the image of [`place_reset`], or resets the partition.
+pub(crate) fn exec_or_reset(executes: bool) {
+    let _comes_back_if_refused = if executes {
+        ask(hypercall::EXEC, place_reset(), 0, 0)
+    } else {
+        ask(psci::SYSTEM_RESET, 0, 0, 0)
+    };
 }
 
 fn doorbell_flood(context: &mut Context<'_>) {

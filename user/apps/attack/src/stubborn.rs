@@ -3,9 +3,11 @@
 //! Each says `stuck` before; what comes next is the watchdog's, and the policy's.
 
 use crate::attack::{Attack, Context, Fate};
-use crate::{probe, thread};
+use crate::{calls, probe, thread};
 use bulkhead_rtos::cores::Start;
-use bulkhead_rtos::{Stack, println};
+use bulkhead_rtos::{Stack, clock, println};
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, AtomicU64};
 
 pub(crate) const ATTACKS: &[Attack] = &[
     Attack {
@@ -91,6 +93,12 @@ pub(crate) const ATTACKS: &[Attack] = &[
         fate: Fate::Lives,
         what: "its second core hangs with everything masked, then the first one faults",
         run: siblings,
+    },
+    Attack {
+        name: "exec-against-reset",
+        fate: Fate::Dies,
+        what: "one core starts an image of its own while the other one resets the partition (lives=N)",
+        run: exec_against_reset,
     },
 ];
 
@@ -198,6 +206,31 @@ fn siblings(context: &mut Context<'_>) {
     }
     context
         .system
-        .wait_until(bulkhead_rtos::clock::now() + bulkhead_rtos::clock::ticks(5_000));
+        .wait_until(clock::now() + clock::ticks(5_000));
     fault_storm(context);
+}
+
+/// When both cores of [`exec_against_reset`] act.
+static MEETING: AtomicU64 = AtomicU64::new(0);
+/// Which of its calls this core makes.
+static EXECUTES: AtomicBool = AtomicBool::new(false);
+
+fn exec_against_reset(context: &mut Context<'_>) {
+    let life = u64::from(context.system.link().read().epoch);
+    // The roles change from life to life, and the distance: from one core half a turn early to half a turn late.
+    let meeting = clock::now() + clock::ticks(1_000);
+    let early = clock::ticks(1) * (life / 2);
+    EXECUTES.store(life % 2 == 0, Relaxed);
+    MEETING.store(meeting + clock::ticks(6), Relaxed);
+    let started = SIBLING.start(context.system, 1, &SIBLING_STACK, |_| {
+        while clock::now() < MEETING.load(Relaxed) {}
+        calls::exec_or_reset(EXECUTES.load(Relaxed));
+        spin()
+    });
+    if let Err(error) = started {
+        context.say(format_args!("not started: {error}"));
+    }
+    while clock::now() < meeting + early {}
+    calls::exec_or_reset(!EXECUTES.load(Relaxed));
+    context.say(format_args!("came back"));
 }

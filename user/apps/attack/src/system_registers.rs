@@ -1,7 +1,7 @@
 //! Attacks by system registers: all of them read, those of others written
 
 use crate::attack::{Attack, Context, Fate};
-use crate::probe;
+use crate::{calls, probe};
 
 pub(crate) const ATTACKS: &[Attack] = &[
     Attack {
@@ -27,6 +27,12 @@ pub(crate) const ATTACKS: &[Attack] = &[
         fate: Fate::Lives,
         what: "writes every debug and trace register, breakpoints and watchpoints included",
         run: debug,
+    },
+    Attack {
+        name: "debug-kept",
+        fate: Fate::Dies,
+        what: "sets breakpoints, watchpoints and counters, restarts and looks for them (lives=2)",
+        run: keep_debug,
     },
     Attack {
         name: "performance-counters",
@@ -194,6 +200,51 @@ fn debug(context: &mut Context<'_>) {
             value,
         );
         tell(context, &tally);
+    }
+}
+
+/// Registers of debug and of the performance monitor that a start has to clear: controls of breakpoints and watchpoints
+/// (the architecture leaves their values unknown at reset), `MDCCINT_EL1`, `MDSCR_EL1`, event types and filters,
+/// `PMCNTENSET_EL0`, `PMOVSSET_EL0`, `PMUSERENR_EL0`, `PMSELR_EL0`.
+fn kept() -> impl Iterator<Item = Register> {
+    all().filter(
+        |register| match (register.op0, register.op1, register.crn) {
+            (2, 0, 0) => {
+                matches!(register.op2, 5 | 7) || matches!((register.crm, register.op2), (2, 0 | 2))
+            }
+            (3, 3, 9) => matches!((register.crm, register.op2), (12, 1 | 5) | (14, 0 | 3)),
+            (3, 3, 14) => register.crm >= 12,
+            _ => false,
+        },
+    )
+}
+
+/// Tells how many registers of [`kept`] can be read and how many are not zero.
+fn tell_kept(context: &Context<'_>, when: &str) {
+    let (mut read, mut set) = (0, 0);
+    probe::execute(
+        kept().map(|register| register.read()),
+        [0; 4],
+        |_, result| {
+            read += u32::from(result.is_ok());
+            set += u32::from(result.is_ok_and(|value| value != 0));
+        },
+    );
+    context.say(format_args!("{when}: read={read} set={set}"));
+}
+
+fn keep_debug(context: &mut Context<'_>) {
+    let life = context.system.link().read().epoch;
+    tell_kept(context, "found");
+    // Enabled in EL1 and EL0 where a register is a control register; `PSTATE.D` masks the exceptions.
+    probe::execute(
+        kept().map(|register| register.write()),
+        [0xa007, 0, 0, 0],
+        |_, _| {},
+    );
+    tell_kept(context, "written");
+    if life == 1 {
+        calls::reset(context);
     }
 }
 
