@@ -216,7 +216,7 @@ fn a_thread_that_never_gives_way_fails_the_run() {
 
 /// A thread that never gives way leaves no mark in a partition without a periodic task, pipe or heartbeat.
 #[test]
-fn a_program_without_promises_fails_the_run() {
+fn a_program_without_guarantees_fails_the_run() {
     let words =
         "it has no periodic task, pipe or heartbeat, so nothing after its start could be judged";
     let change = [

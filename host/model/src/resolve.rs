@@ -55,7 +55,7 @@ pub(crate) fn system(solution: &Solution<'_>) -> Option<System> {
     }
     let typed = draft.partitions.iter().any(|one| spare(one).is_some());
     let offered = match typed {
-        true => Some(solution.described()?.offered()),
+        true => Some(solution.catalogue()?.offered()),
         false => None,
     };
     let mut partitions = all(&draft.partitions, |partition| {

@@ -490,8 +490,8 @@ mod tests {
             }
         };
         wait_for(3);
-        let told = ticks();
-        let at = told + ticks_of(100_000_000);
+        let stopped_at = ticks();
+        let at = stopped_at + ticks_of(100_000_000);
         halt.start(at);
         // The job in progress may still send one message.
         wait_for(woken[1].jobs.load(Relaxed) + 5);
@@ -506,8 +506,8 @@ mod tests {
         };
         let late = before
             .iter()
-            .filter(|&&entry| entry > told + ticks_of(4_000_000));
-        assert_eq!(late.count(), 0, "{before:?}, told {told}, start {at}");
+            .filter(|&&entry| entry > stopped_at + ticks_of(4_000_000));
+        assert_eq!(late.count(), 0, "{before:?}, stopped {stopped_at}, start {at}");
         assert!(after.len() >= 3, "{after:?}");
     }
 

@@ -17,7 +17,7 @@ pub(crate) struct Solution<'d> {
     pub(crate) draft: &'d Draft,
     /// Functions, endpoints and VCPUs are valid one by one.
     is_sound: bool,
-    described: OnceCell<Option<Described<'d>>>,
+    catalogue: OnceCell<Option<Described<'d>>>,
     outcome: OnceCell<Option<Result<Vec<Pipe>, Failed<'d>>>>,
     crossings: OnceCell<Vec<Channel>>,
 }
@@ -28,23 +28,23 @@ impl<'d> Solution<'d> {
         Self {
             draft,
             is_sound,
-            described: OnceCell::new(),
+            catalogue: OnceCell::new(),
             outcome: OnceCell::new(),
             crossings: OnceCell::new(),
         }
     }
 
     /// The pipes and functions in the solver's terms; none where these are not sound.
-    pub(crate) fn described(&self) -> Option<&Described<'d>> {
-        let described = || self.is_sound.then(|| Described::of(self.draft)).flatten();
-        self.described.get_or_init(described).as_ref()
+    pub(crate) fn catalogue(&self) -> Option<&Described<'d>> {
+        let make = || self.is_sound.then(|| Described::of(self.draft)).flatten();
+        self.catalogue.get_or_init(make).as_ref()
     }
 
     /// The answer of the solver; none where there are no pipes, or one that is not sound.
     pub(crate) fn outcome(&self) -> Option<Result<&[Pipe], &Failed<'d>>> {
         let outcome = self.outcome.get_or_init(|| {
-            let described = self.described().filter(|_| !self.draft.pipes.is_empty());
-            described?.solve()
+            let catalogue = self.catalogue().filter(|_| !self.draft.pipes.is_empty());
+            catalogue?.solve()
         });
         let outcome = outcome.as_ref()?.as_ref();
         Some(outcome.map(Vec::as_slice))

@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_promise_that_nobody_spoke_of_is_shown_and_an_unknown_path_has_no_bound() {
+    fn a_bound_without_measurements_is_shown_and_an_unknown_path_has_no_bound() {
         let mut paths = paths();
         leave(&mut paths, 0, 1, [0, u64::MAX]);
         let reports = paths.reports(&["control".into()], 0);

@@ -21,8 +21,8 @@ use crate::run::Ended;
 /// Silence after which a partition hangs, if the description names no heartbeat; seconds.
 const SILENCE_S: f64 = 0.5;
 
-/// Name of the finding about a partition without promises, as a part of the partition.
-const UNJUDGED: &str = "promises";
+/// Name of the finding about a partition without guarantees, as a part of the partition.
+const UNJUDGED: &str = "guarantees";
 
 /// Pass or fail, and the reasons.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,7 +105,7 @@ pub(crate) fn judge(report: &Report, manifest: &Manifest) -> Verdict {
     sort(findings, manifest)
 }
 
-/// Returns a finding if no promise shows whether the programs of a partition on the kernel worked after its start. A thread
+/// Returns a finding if no guarantee shows whether the programs of a partition on the kernel worked after its start. A thread
 /// that never gives way starves other threads; without tasks, pipes and heartbeats it leaves no mark.
 fn unjudged(
     report: &Report,
@@ -342,7 +342,7 @@ mod tests {
     use crate::report::OverrunReport;
 
     #[test]
-    fn a_partition_covers_its_components_and_promises_and_no_other_partition() {
+    fn a_waiver_of_a_partition_covers_its_parts_and_no_other_partition() {
         for subject in ["control", "control/filter", "control/steering"] {
             assert!(covers("control", subject), "{subject}");
         }
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_keeps_its_promises_or_names_each_that_it_broke() {
+    fn a_path_keeps_its_guarantees_or_names_each_that_it_broke() {
         assert_eq!(path().broken(true), Vec::<String>::new());
         let slow = PathReport {
             delivered: 8,
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_on_the_kernel_without_any_promise_is_not_judged_well() {
+    fn a_partition_on_the_kernel_without_guarantees_fails() {
         let described = PartitionManifest {
             announces: true,
             ..component(false)
@@ -478,7 +478,7 @@ mod tests {
             ..report()
         };
         let found = unjudged(&silent, &described, &[]).expect("nothing shows that it works");
-        assert_eq!(found.subject, "control/promises");
+        assert_eq!(found.subject, "control/guarantees");
         let beating = Report {
             partitions: vec![PartitionReport {
                 last_sign_s: Some(1.0),

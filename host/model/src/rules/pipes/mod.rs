@@ -99,7 +99,7 @@ fn functions_are_sound(partition: &PartitionDraft) -> bool {
 /// Reports the misfits that are one rule's.
 fn report_misfits(solution: &Solution<'_>, rule: &Rule, report: &mut Report) {
     let draft = solution.draft;
-    let Some(described) = solution.described() else {
+    let Some(described) = solution.catalogue() else {
         return;
     };
     for flow in flows(draft) {

@@ -15,7 +15,7 @@ crate::rules::declaration::rule! {
 }
 
 fn check(solution: &Solution<'_>, report: &mut Report) {
-    match solution.described() {
+    match solution.catalogue() {
         Some(_) => super::report_misfits(solution, &RULE, report),
         None => report_unknown(solution.draft, report),
     }

@@ -18,7 +18,7 @@ crate::rules::declaration::rule! {
 fn check(solution: &Solution<'_>, report: &mut Report) {
     super::report_misfits(solution, &RULE, report);
     let draft = solution.draft;
-    let Some(described) = solution.described() else {
+    let Some(described) = solution.catalogue() else {
         return;
     };
     for flow in flows(draft) {

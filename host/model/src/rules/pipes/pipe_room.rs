@@ -41,7 +41,7 @@ const FEWER: &str = "do the work of several functions in one, or move pipes to a
 
 fn check(solution: &Solution<'_>, report: &mut Report) {
     let draft = solution.draft;
-    let Some(described) = solution.described().filter(|_| !draft.pipes.is_empty()) else {
+    let Some(described) = solution.catalogue().filter(|_| !draft.pipes.is_empty()) else {
         return;
     };
     for found in exceeded(draft, described) {

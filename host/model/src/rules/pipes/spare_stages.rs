@@ -56,7 +56,7 @@ fn problem(
             "only an rtos partition with pipe functions runs what is typed",
         ));
     }
-    let described = solution.described()?;
+    let described = solution.catalogue()?;
     let pipes = solution.pipes();
     if pipes.len() < solution.draft.pipes.len() {
         return None;
