@@ -65,6 +65,20 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>) -> Result<()> {
     copy(root, &place.join("tree"))?;
     let chosen =
         |one: &&Mutation| only.is_none_or(|part| one.file.to_string_lossy().contains(part));
+    let mut crates: Vec<_> = list
+        .mutation
+        .iter()
+        .filter(chosen)
+        .flat_map(|one| tests_of(one, &list.also, &place))
+        .collect();
+    crates.sort_unstable();
+    crates.dedup();
+    for manifest in crates {
+        if !matches!(test(&manifest, &place)?, Outcome::Survived) {
+            let name = manifest.display();
+            return Err(miette!("the tests of {name} fail without a mutation"));
+        }
+    }
     let (mut caught, mut unexplained, mut all) = (0, 0, 0);
     for one in list.mutation.iter().filter(chosen) {
         all += 1;
@@ -123,11 +137,8 @@ fn outcome(one: &Mutation, also: &[Also], place: &Path) -> Result<Outcome> {
         return Ok(Outcome::Invalid("the text does not occur once".into()));
     }
     fs::write(&path, text.replace(&one.from, &one.to)).into_diagnostic()?;
-    let further = also.iter().filter(|also| one.file.starts_with(&also.of));
-    let further = further.map(|also| tree.join(&also.tests).join("Cargo.toml"));
-    let crates = manifest(&path).into_iter().chain(further);
     let mut found = Ok(Outcome::Survived);
-    for manifest in crates {
+    for manifest in tests_of(one, also, place) {
         found = test(&manifest, place);
         if !matches!(found, Ok(Outcome::Survived)) {
             break;
@@ -135,6 +146,17 @@ fn outcome(one: &Mutation, also: &[Also], place: &Path) -> Result<Outcome> {
     }
     fs::write(&path, text).into_diagnostic()?;
     found
+}
+
+/// Manifests of the crates whose tests are to notice a mutation.
+fn tests_of(one: &Mutation, also: &[Also], place: &Path) -> Vec<PathBuf> {
+    let tree = place.join("tree");
+    let further = also.iter().filter(|also| one.file.starts_with(&also.of));
+    let further = further.map(|also| tree.join(&also.tests).join("Cargo.toml"));
+    manifest(&tree.join(&one.file))
+        .into_iter()
+        .chain(further)
+        .collect()
 }
 
 /// Manifest of the crate of a file.

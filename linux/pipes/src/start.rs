@@ -507,7 +507,11 @@ mod tests {
         let late = before
             .iter()
             .filter(|&&entry| entry > stopped_at + ticks_of(4_000_000));
-        assert_eq!(late.count(), 0, "{before:?}, stopped {stopped_at}, start {at}");
+        assert_eq!(
+            late.count(),
+            0,
+            "{before:?}, stopped {stopped_at}, start {at}"
+        );
         assert!(after.len() >= 3, "{after:?}");
     }
 

@@ -117,8 +117,12 @@ fn a_stopped_partition_is_not_watched() {
     beat(&world);
     world.call(2, &[hypercall::FAIL, 0]);
     advance(&world, 10 * PERIOD);
-    let next = world.fake.0.now.get() + PERIOD;
-    assert_eq!(look(&world), next, "it may be started meanwhile");
+    let next = look(&world);
+    assert_eq!(
+        next,
+        world.fake.0.now.get() + PERIOD,
+        "it may be started meanwhile"
+    );
     assert_eq!(world.kicked(), []);
 }
 
