@@ -56,8 +56,13 @@ impl Bench for Budgets {
 }
 
 fn enforcement(context: &Context) -> Result<Vec<Row>, BenchError> {
-    let rounds = format!("rounds={}", PERIODS[usize::from(context.long)]);
-    let setting = context.build("budgets", SYSTEM, &[], &[(PARTITION, &rounds)])?;
+    let words = |switch: u64| {
+        let rounds = PERIODS[usize::from(context.long)];
+        format!("rounds={rounds} switch={switch}")
+    };
+    let build = |switch| context.build("budgets", SYSTEM, &[], &[(PARTITION, &words(switch))]);
+    let counted = build(0)?.system.board.costs.map_or(0, |costs| costs.switch);
+    let setting = build(counted)?;
     let measures = setting.measure(PARTITION, TIMING)?;
     let row = |(name, what): (&str, &str)| {
         let of = |part: &str| measures.of(&format!("{name}-{part}"), &setting);
@@ -84,7 +89,6 @@ fn enforcement(context: &Context) -> Result<Vec<Row>, BenchError> {
     let metered = names.map(metered).into_iter();
     let metered: Vec<_> = metered.collect::<Result<_, _>>()?;
     let worst = metered.iter().map(|one| one.worst).fold(0.0, f64::max);
-    let counted = setting.system.board.costs.map_or(0, |costs| costs.switch);
     rows.push(Row::at_most(
         "metered besides each time a thread runs, beside what is granted",
         &[("worst", worst)],

@@ -1,6 +1,6 @@
 //! Instructions that a thread without waits executes in each period, compared with its budget
 
-use crate::threads::{DONE, THREADS, counter, spawn, ticks};
+use crate::threads::{DONE, STEP, THREADS, counter, spawn, ticks};
 use bulkhead_abi::kernel::Status;
 use bulkhead_component::figure::Figure;
 use bulkhead_component::{First, clock, println};
@@ -18,14 +18,20 @@ const GAP: u64 = 100;
 static ROUNDS: AtomicU64 = AtomicU64::new(0);
 /// Cycles of one tick of the clock, in hundredths.
 static CYCLES: AtomicU64 = AtomicU64::new(0);
+/// Instructions that are granted in addition each time a thread runs.
+static GRANTED: AtomicU64 = AtomicU64::new(0);
 static MEASURED: AtomicU64 = AtomicU64::new(0);
 
-pub(crate) fn measure(first: &mut First, rounds: u64) -> Result<(), Status> {
+pub(crate) fn measure(first: &mut First, rounds: u64, switch: u64) -> Result<(), Status> {
     ROUNDS.store(rounds, Relaxed);
     let (ticks_before, cycles_before) = (clock::now(), clock::cycles());
     while clock::now() - ticks_before < ticks(1000) {}
     let (ticks, cycles) = (clock::now() - ticks_before, clock::cycles() - cycles_before);
     CYCLES.store(cycles * 100 / ticks, Relaxed);
+    // As the runtime does: what the kernel meters besides is granted on top of each budget.
+    GRANTED.store(switch, Relaxed);
+    let granted = switch * STEP.load(Relaxed) * 100;
+    THREADS.set_switch(granted.div_ceil(CYCLES.load(Relaxed).max(1)));
     for limits in LIMITS {
         spawn(first, spin, limits)?;
     }
@@ -71,7 +77,8 @@ extern "C" fn spin(index: u64) -> ! {
             errors.under.add(budget.saturating_sub(executed));
             let runs: u64 = dispatches - 1;
             errors.dispatches.add(runs);
-            let missing = budget.saturating_sub(executed);
+            let granted = budget + GRANTED.load(Relaxed) * runs;
+            let missing = granted.saturating_sub(executed);
             errors.metered.add(missing.div_ceil(runs.max(1)));
         }
         periods += 1;

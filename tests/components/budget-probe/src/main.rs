@@ -43,6 +43,9 @@ fn measure(first: &mut First) -> Result<(), Status> {
     match (argument(&info, "decisions"), argument(&info, "vcpus")) {
         (Some(steps), _) => equivalence::measure(steps),
         (None, Some(vcpus)) => decision::measure(first, vcpus, rounds),
-        (None, None) => enforcement::measure(first, rounds),
+        (None, None) => {
+            let switch = argument(&info, "switch").unwrap_or(0);
+            enforcement::measure(first, rounds, switch)
+        }
     }
 }
