@@ -63,7 +63,9 @@ impl Ticks {
             // The WCET of a stage is its part of a whole budget.
             wcet_ns: match whole {
                 Some(whole) => whole.capacity / task.burst.max(1),
-                None => self.up(task.wcet_ns),
+                // Run-time admission counts the jobs of bottom halves; jobs on a Main VCPU add up to its budget, not their roundings.
+                None if vcpu.budget().is_none() => self.up(task.wcet_ns),
+                None => self.down(task.wcet_ns),
             },
             period_ns: self.down(task.period_ns),
             // What another task releases comes as late as this.
@@ -189,6 +191,44 @@ mod tests {
         let misfit = |hz| timing(hz).analyse().remove(0).misfit;
         assert_eq!(misfit(1_000_000_000), None, "three decisions of 8 ns");
         assert_eq!(misfit(62_500_000), Some((0, 16)), "of 16 ns each");
+    }
+
+    /// Jobs of 62.5 ticks on a VCPU of 125.
+    #[test]
+    fn jobs_that_add_up_to_a_budget_fit_it() {
+        let vcpu = Vcpu {
+            name: "v".into(),
+            span: 0..0,
+            kind: VcpuKind::Main {
+                capacity_ns: 2_000,
+                period_ns: 16_000,
+            },
+            place: Place::default(),
+            core: 0,
+        };
+        let task = |name: &str| Task {
+            name: name.into(),
+            span: 0..0,
+            vcpu: 0,
+            cause: 0,
+            after: None,
+            wcet_ns: 1_000,
+            period_ns: 16_000,
+            deadline_ns: 16_000,
+            burst: 1,
+            is_stage: false,
+        };
+        let timing = Timing {
+            vcpus: vec![vcpu],
+            tasks: vec![task("a"), task("b")],
+            counter_hz: NonZero::new(62_500_000).expect("not 0"),
+            ..Timing::default()
+        };
+        let core = timing.analyse().remove(0);
+        assert!(
+            core.tasks.iter().all(|(_, bound)| bound.is_some()),
+            "{core:?}"
+        );
     }
 
     #[test]
