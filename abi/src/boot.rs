@@ -2,8 +2,8 @@
 //!
 //! The file starts with the 64-byte header of an arm64 `Image` (Linux
 //! Documentation/arch/arm64/booting), followed by [`BootHeader`], filled in when the image is
-//! packed. The boot part lies at the image's start, the resident monitor [`MONITOR_OFFSET`] above
-//! it. All other addresses are in the configuration.
+//! packed. The boot part lies at the image's start, the resident monitor [`MONITOR_OFFSET`] above it.
+//! All other addresses are in the configuration.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 

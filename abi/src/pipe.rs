@@ -1,9 +1,9 @@
 //! Tuned pipes of a partition, for the scheduler that runs its stages
 //!
 //! [`Head`], then all [`Pipe`]s of which the partition runs a stage, then all their [`Stage`]s, those of other partitions among
-//! them, those of a pipe together and in an order in which data flow, then the [`Crossing`]s. Each core of an rtos partition finds all of it. Behind VCPUs, tasks and schedule in
-//! the same pages ([`crate::timing`]); in Linux the property `bulkhead,pipes` of the device tree. It is absent in a partition without stages. This data
-//! contains only pipes that were solved and admitted as a whole.
+//! them, those of a pipe together and in an order in which data flow, then the [`Crossing`]s. Each core of an rtos partition reads all of this data, behind VCPUs,
+//! tasks and schedule in the same pages ([`crate::timing`]); Linux reads the property `bulkhead,pipes` of the device tree. A partition without
+//! stages has no such data. Each pipe was solved and admitted as a whole.
 
 use crate::NAME_LEN;
 use core::ops::Range;

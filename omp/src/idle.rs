@@ -1,7 +1,7 @@
 //! Idle workers: watching, yielding, parking.
 //!
-//! It watches at growing distances, so that it does not take the cache lines away from workers that
-//! work; then it offers its core to other kernel threads; then it parks. A team larger than the
+//! An idle worker watches at growing distances, so that busy workers keep their cache lines. Then it
+//! offers its core to other kernel threads; then it parks. A team larger than the
 //! machine skips the watching: the thread that could make progress may be waiting for this very core.
 
 use crate::arch;

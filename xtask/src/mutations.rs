@@ -148,7 +148,7 @@ fn outcome(one: &Mutation, also: &[Also], place: &Path) -> Result<Outcome> {
     found
 }
 
-/// Manifests of the crates whose tests are to notice a mutation.
+/// Manifests of the crates that test the mutated file.
 fn tests_of(one: &Mutation, also: &[Also], place: &Path) -> Vec<PathBuf> {
     let tree = place.join("tree");
     let further = also.iter().filter(|also| one.file.starts_with(&also.of));

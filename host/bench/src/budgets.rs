@@ -56,13 +56,11 @@ impl Bench for Budgets {
 }
 
 fn enforcement(context: &Context) -> Result<Vec<Row>, BenchError> {
-    let words = |switch: u64| {
-        let rounds = PERIODS[usize::from(context.long)];
-        format!("rounds={rounds} switch={switch}")
-    };
-    let build = |switch| context.build("budgets", SYSTEM, &[], &[(PARTITION, &words(switch))]);
-    let counted = build(0)?.system.board.costs.map_or(0, |costs| costs.switch);
-    let setting = build(counted)?;
+    let costs = context.load(SYSTEM, &[])?.board.costs;
+    let counted = costs.map_or(0, |costs| costs.switch);
+    let rounds = PERIODS[usize::from(context.long)];
+    let words = format!("rounds={rounds} switch={counted}");
+    let setting = context.build("budgets", SYSTEM, &[], &[(PARTITION, &words)])?;
     let measures = setting.measure(PARTITION, TIMING)?;
     let row = |(name, what): (&str, &str)| {
         let of = |part: &str| measures.of(&format!("{name}-{part}"), &setting);

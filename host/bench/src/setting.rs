@@ -98,7 +98,8 @@ impl Context {
         named.unwrap_or_else(|| SHOWCASE.into())
     }
 
-    fn load(&self, system: &str, changes: &[&str]) -> Result<System, BenchError> {
+    /// Reads and checks a system below the checkout.
+    pub(crate) fn load(&self, system: &str, changes: &[&str]) -> Result<System, BenchError> {
         let board = self
             .board
             .iter()

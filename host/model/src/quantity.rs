@@ -111,7 +111,7 @@ pub fn time_text(ns: u64) -> String {
     decimal_time(ns, u64::div_ceil)
 }
 
-/// The same rounded down: a slack, or a time that still fits.
+/// A time as [`time_text`] writes it, rounded down, for a slack or a time that still fits.
 pub(crate) fn time_text_down(ns: u64) -> String {
     decimal_time(ns, |ns, part| ns / part)
 }

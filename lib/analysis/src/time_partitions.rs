@@ -7,8 +7,8 @@
 //! (C, T).
 //!
 //! *TP0*: R = C + Σ ⌈(R + J)/T⌉·C over all that are at least as important, TPx included; a VCPU of TPx,
-//! which waits for its slot, comes with a jitter J = T − C. *TPx*: the smallest R in which every window has
-//! that much supply: supply(R) ≥ C + Σ ⌈R/T⌉·C. *A band*: [`crate::edf`], with the demand of more important VCPUs as interference.
+//! which waits for its slot, comes with a jitter J = T − C. *TPx*: the smallest R of which every window
+//! has the supply: supply(R) ≥ C + Σ ⌈R/T⌉·C. *A band*: [`crate::edf`], with the demand of more important VCPUs as interference.
 
 use crate::admission::lacking;
 use crate::edf::Band;

@@ -52,7 +52,7 @@ const fn syndrome_at_el1(cause: Cause, esr: u64, same_level: bool) -> u64 {
 
 impl<M: Machine> Monitor<M> {
     /// Returns whether the fault can be injected: not while the guest executes the vector that would handle it, because
-    /// it would then fault again for ever.
+    /// the guest would fault there again for ever.
     pub(crate) fn can_tell(self, cause: Cause) -> bool {
         let inside = self.core.frame.elr().wrapping_sub(self.vector());
         match cause {

@@ -1,7 +1,7 @@
 //! Safe decision logic of the monitor
 //!
 //! The actions of the monitor when a core enters EL2, written against [`Machine`], so that the host tests run the code
-//! that the cores run. Each core has one monitor. It owns its [`Core`], reads the [`Partition`] that it shares with the
+//! that the cores run. Each core has one monitor, which owns its [`Core`], reads the [`Partition`] that it shares with the
 //! partition's other cores, and requests an action of another core only by setting a bit of its request word. No lock,
 //! no allocation, no panic; every loop is bounded or waits for an interrupt.
 //!

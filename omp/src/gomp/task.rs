@@ -69,7 +69,7 @@ pub unsafe extern "C" fn GOMP_task(
     }
 }
 
-/// Flag of a task whose construct has the flag [`UNTIED`].
+/// The task's flag for the construct's flag [`UNTIED`].
 fn untied(flags: c_uint) -> u32 {
     if flags & UNTIED != 0 {
         Flags::UNTIED

@@ -1,7 +1,7 @@
 //! Modules of a crate: what each defines, imports and names
 //!
-//! A module is a file or an inline `mod`. Code that exists only in tests is left out: a test may use the modules that
-//! it tests from above and below.
+//! A module is a file or an inline `mod`. Code that exists only in tests is left out: a test may use
+//! modules above and below the tested one.
 
 use miette::{IntoDiagnostic, Result, WrapErr};
 use proc_macro2::{TokenStream, TokenTree};

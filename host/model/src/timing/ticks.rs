@@ -33,27 +33,20 @@ impl Ticks {
     }
 
     fn vcpu(self, vcpu: &Vcpu) -> Vcpu {
-        let kind = match vcpu.kind {
-            VcpuKind::Main {
-                capacity_ns,
-                period_ns,
-            } => VcpuKind::Main {
-                capacity_ns: self.up(capacity_ns).min(self.down(period_ns)),
-                period_ns: self.down(period_ns),
-            },
-            VcpuKind::Reservation {
-                capacity_ns,
-                period_ns,
-            } => VcpuKind::Reservation {
-                capacity_ns: self.up(capacity_ns).min(self.down(period_ns)),
-                period_ns: self.down(period_ns),
-            },
-            io @ VcpuKind::Io { .. } => io,
-        };
-        Vcpu {
-            kind,
-            ..vcpu.clone()
+        let mut counted = vcpu.clone();
+        if let VcpuKind::Main {
+            capacity_ns,
+            period_ns,
         }
+        | VcpuKind::Reservation {
+            capacity_ns,
+            period_ns,
+        } = &mut counted.kind
+        {
+            *period_ns = self.down(*period_ns);
+            *capacity_ns = self.up(*capacity_ns).min(*period_ns);
+        }
+        counted
     }
 
     fn task(self, task: &Task, vcpu: &Vcpu) -> Task {

@@ -106,7 +106,7 @@ pub(crate) fn judge(report: &Report, manifest: &Manifest) -> Verdict {
 }
 
 /// Returns a finding if no guarantee shows whether the programs of a partition on the kernel worked after its start. A thread
-/// that never gives way starves other threads; without tasks, pipes and heartbeats it leaves no mark.
+/// that never gives way starves other threads, and only tasks, pipes and heartbeats show that.
 fn unjudged(
     report: &Report,
     described: &PartitionManifest,

@@ -51,7 +51,7 @@ pub(super) struct Carrier {
     parked_at: AtomicUsize,
     receive: AtomicU64,
     send: AtomicU64,
-    /// It has been given work for good.
+    /// The carrier has work that never ends.
     taken: AtomicBool,
     /// Function that it runs (0: none yet), its argument, and its stack. `main` is written last.
     main: AtomicUsize,
