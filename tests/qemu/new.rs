@@ -3,6 +3,7 @@
 mod tool;
 mod tutorial;
 
+use std::process::Command;
 use tool::Fresh;
 use tutorial::{blocks, shell, tutorial};
 
@@ -72,7 +73,18 @@ fn followed(name: &str, text: &str) -> Fresh {
         String::from_utf8_lossy(&ran.stderr)
     );
     assert!(output.contains("PASS: every promise was kept"), "{output}");
+    // What the text shows of the console is what one sees, but for numbers.
+    let output = without_numbers(&output);
+    let shown = text.split('`').filter(|code| code.starts_with("blink | "));
+    for line in shown {
+        assert!(output.contains(&without_numbers(line)), "{line}: {output}");
+    }
     fresh
+}
+
+/// The text without its digits.
+fn without_numbers(text: &str) -> String {
+    text.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
 /// Replaces a file of the folder, and runs the system; it passes, and prints `words`.
@@ -114,14 +126,203 @@ fn the_tutorial_in_c() {
     );
 }
 
+/// The listings of the tutorial are a whole program, which runs in the place of the template's.
 #[test]
 fn the_tutorial_in_rust() {
-    followed("tutorial-rust", &tutorial("application-rust.md"));
+    let text = tutorial("application-rust.md");
+    let fresh = followed("tutorial-rust", &text);
+    let program = blocks(&text, "rust,ignore").join("\n");
+    // The template has no channel whose doorbell could ring, so `listen` and `share` are linked and not called.
+    let used = "#[used]\nstatic LISTEN: fn(&mut First, &ChannelEnd) -> Result<(), Status> = listen;\n\
+                #[used]\nstatic SHARE: fn(u64) = share;\n";
+    replaced_and_passed(
+        &fresh,
+        "blink",
+        ["blink/app/src/main.rs", &format!("{program}\n{used}")],
+        &["number 20, "],
+    );
 }
 
+/// The listings of the tutorial run in the place of the template's functions, in both languages.
 #[test]
 fn the_tutorial_of_pipes() {
-    followed("tutorial-pipe", &tutorial("pipe.md"));
+    let text = tutorial("pipe.md");
+    let fresh = followed("tutorial-pipe", &text);
+    let listings = blocks(&text, "rust");
+    let [functions, program] = &listings[..] else {
+        panic!("{listings:?}")
+    };
+    std::fs::write(fresh.0.join("mine/functions/src/functions.rs"), functions).expect("its own");
+    let program = ["mine/functions/src/main.rs", program];
+    replaced_and_passed(&fresh, "mine", program, &["  kept", "PASS"]);
+    let description = fresh.0.join("mine/system.toml");
+    let description = std::fs::read_to_string(description).expect("made");
+    let without_comments = |text: &str| -> Vec<String> {
+        let lines = text
+            .lines()
+            .filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+        lines.map(str::to_owned).collect()
+    };
+    let described = without_comments(&description.replace("mine", "NAME"));
+    for line in without_comments(&blocks(&text, "toml")[0].replace("mine", "NAME")) {
+        assert!(described.contains(&line), "{line}");
+    }
+    let made = fresh.bulkhead(&["new", "--pipe", "mine-c", "--lang", "c"]);
+    assert!(made.status.success(), "{made:?}");
+    let functions = ["mine-c/functions/functions.c", &blocks(&text, "c")[0]];
+    replaced_and_passed(&fresh, "mine-c", functions, &["  kept", "PASS"]);
+}
+
+/// The steps with which the tutorial adds its policy to the library, in a copy of it: the policy passes the library's tests.
+#[test]
+#[ignore = "long"]
+fn the_tutorial_of_policies() {
+    let text = tutorial("policy.md");
+    let fresh = Fresh::new("tutorial-policy");
+    let copied = Command::new("cp")
+        .arg("-r")
+        .args(
+            ["lib/sched", "Cargo.lock", "rust-toolchain.toml"]
+                .map(|path| tool::checkout().join(path)),
+        )
+        .arg(&fresh.0)
+        .status();
+    assert!(copied.is_ok_and(|status| status.success()), "a copy");
+    let read = |path: &std::path::Path| std::fs::read_to_string(path).expect("a file");
+    // A workspace of the one crate, with the checkout's versions and lints.
+    let workspace = read(&tool::checkout().join("Cargo.toml"));
+    let (_, settings) = workspace
+        .split_once("[workspace.package]")
+        .expect("a workspace");
+    let workspace = format!(
+        "[workspace]\nresolver = \"3\"\nmembers = [\"sched\"]\n[workspace.package]{settings}"
+    );
+    std::fs::write(fresh.0.join("Cargo.toml"), workspace).expect("its own");
+    // Step 1.
+    let code = &blocks(&text, "rust")[0];
+    let (body, _) = code
+        .split_once("use bulkhead_sched::harness")
+        .expect("the test comes last");
+    let (_, body) = body.split_once("\n\n").expect("imports come first");
+    let inline: Vec<_> = text.split('`').skip(1).step_by(2).collect();
+    let find = |start: &str| {
+        let found = inline.iter().find(|code| code.starts_with(start));
+        *found.unwrap_or_else(|| panic!("the tutorial names {start}"))
+    };
+    let imports = ["use crate::policy::interface", "use crate::thread"]
+        .map(find)
+        .join("\n");
+    let new = "    pub const fn new";
+    let quantum = find("pub const fn set_quantum");
+    let body = body
+        .replacen(
+            "pub struct",
+            "/// The thread that has run least is next.\n#[derive(Clone, Debug)]\npub struct",
+            1,
+        )
+        .replacen(
+            new,
+            &format!("    /// Sets its quantum.\n    {quantum}\n    /// None ready.\n{new}"),
+            1,
+        );
+    let policies = fresh.0.join("sched/src/policy");
+    let source = format!("//! Least served\n\n{imports}\n\n{body}");
+    std::fs::write(policies.join("least_served.rs"), source).expect("its own");
+    // Step 2.
+    let modules = policies.join("mod.rs");
+    let [module, export] = ["mod least_served;", "pub use least_served::LeastServed;"].map(find);
+    std::fs::write(
+        &modules,
+        format!("{}\n{module}\n{export}\n", read(&modules)),
+    )
+    .expect("its own");
+    // Steps 3 and 4.
+    let chosen = policies.join("chosen.rs");
+    let listings: Vec<_> = text
+        .split("```text\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().expect("a block"))
+        .collect();
+    let [line, choice, _commands] = &listings[..] else {
+        panic!("{listings:?}")
+    };
+    let import = find("use crate::policy::least_served");
+    let with = read(&chosen)
+        .replacen(
+            "use crate::policy::interface",
+            &format!("{import}\nuse crate::policy::interface"),
+            1,
+        )
+        .replacen(
+            "policies! {\n    ($)\n",
+            &format!("policies! {{\n    ($)\n{line}"),
+            1,
+        );
+    std::fs::write(&chosen, format!("{with}\n{choice}")).expect("its own");
+    // Step 5.
+    let tested = Command::new(env!("CARGO"))
+        .args([
+            "test",
+            "--quiet",
+            "--package",
+            "bulkhead-sched",
+            "--lib",
+            "every_policy_by_its_name",
+        ])
+        .current_dir(&fresh.0)
+        .env("CARGO_TARGET_DIR", fresh.0.join("target"))
+        .output()
+        .expect("cargo");
+    let output = String::from_utf8_lossy(&tested.stdout);
+    let errors = String::from_utf8_lossy(&tested.stderr);
+    assert!(
+        tested.status.success() && output.contains("1 passed"),
+        "{output}{errors}"
+    );
+}
+
+/// The commands of the README, one after the other; the console is attached while its system runs.
+#[test]
+#[ignore = "long"]
+fn the_commands_of_the_readme() {
+    let text = std::fs::read_to_string(tool::checkout().join("README.md")).expect("a README");
+    let fresh = Fresh::new("readme");
+    let all = blocks(&text, "").pop().expect("commands");
+    let consoles: Vec<_> = all
+        .lines()
+        .filter(|line| line.contains("bulkhead console"))
+        .collect();
+    assert_eq!(consoles.len(), 1, "{all}");
+    for line in all
+        .lines()
+        .filter(|line| !line.contains("bulkhead console"))
+    {
+        std::thread::scope(|scope| {
+            let ran = scope.spawn(|| shell(&fresh, line));
+            if line.contains("bulkhead run") {
+                let attached = std::iter::repeat_with(|| shell(&fresh, consoles[0]))
+                    .find(|attached| attached.status.success() || ran.is_finished());
+                let shown =
+                    attached.map(|attached| String::from_utf8_lossy(&attached.stdout).into_owned());
+                assert!(
+                    shown.is_some_and(|shown| !shown.is_empty()),
+                    "{}",
+                    consoles[0]
+                );
+            }
+            let ran = ran.join().expect("a shell");
+            let output = String::from_utf8_lossy(&ran.stdout);
+            let errors = String::from_utf8_lossy(&ran.stderr);
+            assert!(ran.status.success(), "{line}: {output}{errors}");
+            assert!(
+                !output.is_empty() || !errors.is_empty(),
+                "{line} prints nothing"
+            );
+            let passes =
+                !line.contains("bulkhead run") || output.contains("PASS: every promise was kept");
+            assert!(passes, "{line}: {output}");
+        });
+    }
 }
 
 #[test]
