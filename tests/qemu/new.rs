@@ -3,7 +3,9 @@
 mod tool;
 mod tutorial;
 
-use std::process::Command;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 use tool::Fresh;
 use tutorial::{blocks, shell, tutorial};
 
@@ -173,112 +175,89 @@ fn the_tutorial_of_pipes() {
     replaced_and_passed(&fresh, "mine-c", functions, &["  kept", "PASS"]);
 }
 
+/// Copies the library of policies into a folder, as the one crate of a workspace with the checkout's versions and lints.
+fn library_of_policies(fresh: &Fresh) {
+    let paths = ["lib/sched", "Cargo.lock", "rust-toolchain.toml"];
+    let copied = Command::new("cp")
+        .arg("-r")
+        .args(paths.map(|path| tool::checkout().join(path)))
+        .arg(&fresh.0)
+        .status();
+    assert!(copied.is_ok_and(|status| status.success()), "a copy");
+    let workspace = std::fs::read_to_string(tool::checkout().join("Cargo.toml")).expect("a file");
+    let (_, settings) = workspace
+        .split_once("[workspace.package]")
+        .expect("a workspace");
+    let head = "[workspace]\nresolver = \"3\"\nmembers = [\"sched\"]\n[workspace.package]";
+    std::fs::write(fresh.0.join("Cargo.toml"), format!("{head}{settings}")).expect("its own");
+}
+
+/// Code within a line of a text, by its beginning.
+fn inline<'t>(text: &'t str, start: &str) -> &'t str {
+    let mut all = text.split('`').skip(1).step_by(2);
+    all.find(|code| code.starts_with(start))
+        .unwrap_or_else(|| panic!("the text names {start}"))
+}
+
+/// The file of the tutorial's policy, as step 1 says, with the function that step 4 adds.
+fn policy_source(text: &str) -> String {
+    let code = &blocks(text, "rust")[0];
+    let (code, _) = code
+        .split_once("use bulkhead_sched::harness")
+        .expect("the test comes last");
+    let (_, code) = code.split_once("\n\n").expect("imports come first");
+    let imports = ["use crate::policy::interface", "use crate::thread"];
+    let imports = imports.map(|start| inline(text, start)).join("\n");
+    let quantum = inline(text, "pub const fn set_quantum");
+    let derived = "/// The thread that has run least is next.\n#[derive(Clone, Debug)]\npub struct";
+    let new = "    pub const fn new";
+    let documented = format!("    /// Sets its quantum.\n    {quantum}\n    /// No thread.\n{new}");
+    let code = code
+        .replacen("pub struct", derived, 1)
+        .replacen(new, &documented, 1);
+    format!("//! Least served\n\n{imports}\n\n{code}")
+}
+
 /// The steps with which the tutorial adds its policy to the library, in a copy of it: the policy passes the library's tests.
 #[test]
 #[ignore = "long"]
 fn the_tutorial_of_policies() {
     let text = tutorial("policy.md");
     let fresh = Fresh::new("tutorial-policy");
-    let copied = Command::new("cp")
-        .arg("-r")
-        .args(
-            ["lib/sched", "Cargo.lock", "rust-toolchain.toml"]
-                .map(|path| tool::checkout().join(path)),
-        )
-        .arg(&fresh.0)
-        .status();
-    assert!(copied.is_ok_and(|status| status.success()), "a copy");
-    let read = |path: &std::path::Path| std::fs::read_to_string(path).expect("a file");
-    // A workspace of the one crate, with the checkout's versions and lints.
-    let workspace = read(&tool::checkout().join("Cargo.toml"));
-    let (_, settings) = workspace
-        .split_once("[workspace.package]")
-        .expect("a workspace");
-    let workspace = format!(
-        "[workspace]\nresolver = \"3\"\nmembers = [\"sched\"]\n[workspace.package]{settings}"
-    );
-    std::fs::write(fresh.0.join("Cargo.toml"), workspace).expect("its own");
-    // Step 1.
-    let code = &blocks(&text, "rust")[0];
-    let (body, _) = code
-        .split_once("use bulkhead_sched::harness")
-        .expect("the test comes last");
-    let (_, body) = body.split_once("\n\n").expect("imports come first");
-    let inline: Vec<_> = text.split('`').skip(1).step_by(2).collect();
-    let find = |start: &str| {
-        let found = inline.iter().find(|code| code.starts_with(start));
-        *found.unwrap_or_else(|| panic!("the tutorial names {start}"))
-    };
-    let imports = ["use crate::policy::interface", "use crate::thread"]
-        .map(find)
-        .join("\n");
-    let new = "    pub const fn new";
-    let quantum = find("pub const fn set_quantum");
-    let body = body
-        .replacen(
-            "pub struct",
-            "/// The thread that has run least is next.\n#[derive(Clone, Debug)]\npub struct",
-            1,
-        )
-        .replacen(
-            new,
-            &format!("    /// Sets its quantum.\n    {quantum}\n    /// None ready.\n{new}"),
-            1,
-        );
+    library_of_policies(&fresh);
     let policies = fresh.0.join("sched/src/policy");
-    let source = format!("//! Least served\n\n{imports}\n\n{body}");
-    std::fs::write(policies.join("least_served.rs"), source).expect("its own");
-    // Step 2.
-    let modules = policies.join("mod.rs");
-    let [module, export] = ["mod least_served;", "pub use least_served::LeastServed;"].map(find);
-    std::fs::write(
-        &modules,
-        format!("{}\n{module}\n{export}\n", read(&modules)),
-    )
-    .expect("its own");
-    // Steps 3 and 4.
-    let chosen = policies.join("chosen.rs");
-    let listings: Vec<_> = text
-        .split("```text\n")
-        .skip(1)
-        .map(|rest| rest.split("```").next().expect("a block"))
-        .collect();
-    let [line, choice, _commands] = &listings[..] else {
-        panic!("{listings:?}")
+    let edit = |file: &str, edit: &dyn Fn(String) -> String| {
+        let old = std::fs::read_to_string(policies.join(file)).unwrap_or_default();
+        std::fs::write(policies.join(file), edit(old)).expect("its own");
     };
-    let import = find("use crate::policy::least_served");
-    let with = read(&chosen)
-        .replacen(
-            "use crate::policy::interface",
-            &format!("{import}\nuse crate::policy::interface"),
-            1,
-        )
-        .replacen(
-            "policies! {\n    ($)\n",
-            &format!("policies! {{\n    ($)\n{line}"),
-            1,
-        );
-    std::fs::write(&chosen, format!("{with}\n{choice}")).expect("its own");
-    // Step 5.
+    edit("least_served.rs", &|_| policy_source(&text));
+    let declared = ["mod least_served;", "pub use least_served"].map(|start| inline(&text, start));
+    edit("mod.rs", &|old| format!("{old}\n{}\n", declared.join("\n")));
+    let steps = text.split("```text\n").skip(1);
+    let steps: Vec<_> = steps.filter_map(|rest| rest.split("```").next()).collect();
+    let [line, choice, _commands] = &steps[..] else {
+        panic!("{steps:?}")
+    };
+    let import = inline(&text, "use crate::policy::least_served");
+    edit("chosen.rs", &|old| {
+        let first = "use crate::policy::interface";
+        let head = "policies! {\n    ($)\n";
+        let with = old
+            .replacen(first, &format!("{import}\n{first}"), 1)
+            .replacen(head, &format!("{head}{line}"), 1);
+        format!("{with}\n{choice}")
+    });
+    let arguments = "test --quiet --package bulkhead-sched --lib every_policy_by_its_name";
     let tested = Command::new(env!("CARGO"))
-        .args([
-            "test",
-            "--quiet",
-            "--package",
-            "bulkhead-sched",
-            "--lib",
-            "every_policy_by_its_name",
-        ])
+        .args(arguments.split(' '))
         .current_dir(&fresh.0)
         .env("CARGO_TARGET_DIR", fresh.0.join("target"))
         .output()
         .expect("cargo");
     let output = String::from_utf8_lossy(&tested.stdout);
     let errors = String::from_utf8_lossy(&tested.stderr);
-    assert!(
-        tested.status.success() && output.contains("1 passed"),
-        "{output}{errors}"
-    );
+    let passed = tested.status.success() && output.contains("1 passed");
+    assert!(passed, "{output}{errors}");
 }
 
 /// The commands of the README, one after the other; the console is attached while its system runs.
@@ -287,6 +266,13 @@ fn the_tutorial_of_policies() {
 fn the_commands_of_the_readme() {
     let text = std::fs::read_to_string(tool::checkout().join("README.md")).expect("a README");
     let fresh = Fresh::new("readme");
+    // The measured times of `pipes` are written beside its description.
+    let copied = Command::new("cp")
+        .arg("-r")
+        .arg(tool::checkout().join("systems/pipes"))
+        .arg(fresh.0.join("pipes"))
+        .status();
+    assert!(copied.is_ok_and(|status| status.success()), "a copy");
     let all = blocks(&text, "").pop().expect("commands");
     let consoles: Vec<_> = all
         .lines()
@@ -452,4 +438,73 @@ fn bad_names_are_refused() {
     }
     let left = std::fs::read_dir(&fresh.0).expect("its own").count();
     assert_eq!(left, 0, "something was made all the same");
+}
+
+/// Identities of a process's children.
+fn children(process: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task"))
+        .into_iter()
+        .flatten();
+    let lists =
+        tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("children")).ok());
+    let all: Vec<_> = lists.collect();
+    let words = all.iter().flat_map(|list| list.split_whitespace());
+    words.filter_map(|word| word.parse().ok()).collect()
+}
+
+/// Starts a long run, and `closes` the terminal once the first line of its partition has come. The tool ends without a panic, and
+/// the emulator with it.
+fn closed(name: &str, close: impl FnOnce(&mut Child)) {
+    let fresh = Fresh::new(name);
+    let made = fresh.bulkhead(&["new", "--app", name, "--lang", "c"]);
+    assert!(made.status.success(), "{made:?}");
+    let mut run = Command::new(tool::tool())
+        .args(["run", name, "--for", "80000s"])
+        .current_dir(&fresh.0)
+        .env("BULKHEAD_ROOT", tool::checkout())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the tool");
+    let mut lines = BufReader::new(run.stdout.take().expect("piped")).lines();
+    let is_there = lines.any(|line| line.is_ok_and(|line| line.contains("number 3, ")));
+    assert!(is_there, "the partition prints");
+    let emulators = children(run.id());
+    assert!(!emulators.is_empty(), "the emulator runs");
+    // The other end of the pipe closes with `lines`.
+    drop(lines);
+    close(&mut run);
+    let mut errors = String::new();
+    let mut stderr = run.stderr.take().expect("piped");
+    stderr.read_to_string(&mut errors).expect("text");
+    let status = run.wait().expect("it ended");
+    assert!(!status.success(), "{status}");
+    assert!(!errors.contains("panicked"), "{errors}");
+    let remains = |process: &u32| {
+        let state = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        // An orphan without a reaper stays as a zombie.
+        state
+            .rsplit_once(") ")
+            .is_some_and(|(_, state)| !state.starts_with('Z'))
+    };
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while emulators.iter().any(remains) {
+        assert!(Instant::now() < deadline, "the emulator goes on");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_closed_output_ends_the_emulator() {
+    closed("closed-pipe", |_| ());
+}
+
+#[test]
+fn a_hangup_ends_the_emulator() {
+    closed("closed-hangup", |run| {
+        let hangup = Command::new("kill")
+            .args(["-HUP", &run.id().to_string()])
+            .status();
+        assert!(hangup.is_ok_and(|status| status.success()), "a signal");
+    });
 }
