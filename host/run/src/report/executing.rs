@@ -1,4 +1,4 @@
-//! Components whose code the cores executed at the end of a run
+//! Components that the cores executed at the end of a run
 //!
 //! A thread that never gives way leaves no record: its code is what its core executes when the machine is frozen.
 

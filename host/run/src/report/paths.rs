@@ -196,7 +196,7 @@ impl Paths {
         own.for_each(|(_, path)| path.gap = true);
     }
 
-    /// Returns `true` if partition `one` may have a part in a pipe whose last stage `by` runs. Those of a run-time pipe are the
+    /// Returns `true` if partition `one` may have a part in a pipe of which `by` runs the last stage. Those of a run-time pipe are the
     /// client and the partitions that take its requests.
     fn takes_part(&self, one: usize, by: usize, name: &str) -> bool {
         if one == by {
