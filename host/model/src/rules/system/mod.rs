@@ -2,6 +2,7 @@
 
 pub(crate) mod board_cores;
 pub(crate) mod board_firmware;
+pub(crate) mod board_guest;
 pub(crate) mod board_inconsistent;
 pub(crate) mod board_memory;
 pub(crate) mod no_partition;
@@ -18,6 +19,7 @@ pub(super) const RULES: &[&Rule] = &[
     &board_cores::RULE,
     &board_memory::RULE,
     &board_firmware::RULE,
+    &board_guest::RULE,
     &no_partition::RULE,
     &run_length::RULE,
     &waive_unknown::RULE,
