@@ -596,7 +596,7 @@ pub(super) const KEYS: &[Key] = &[
     ),
     option(
         "emulator.cores",
-        Shape::Number(1, 64),
+        Shape::Number(1, 512),
         "as many as are needed",
         "Cores that it always has.",
         "emulator.cores = 2",
