@@ -163,7 +163,7 @@ pub fn bytes(
     info.version = VERSION;
     info.channel_count = ends.len() as u32;
     info.name = name_field(&partition.name);
-    info.memory = [system.board.guest.ram, partition.memory];
+    info.memory = [system.board.ram_of(partition.kind), partition.memory];
     info.heartbeat_period_ticks = partition.heartbeat_ns.map_or(0, |ns| ticks(system, ns));
     info.console_out = window.place(Purpose::ConsoleOut(id));
     info.console_in = window.place(Purpose::ConsoleIn(id));
@@ -172,6 +172,7 @@ pub fn bytes(
     info.status = window.place(Purpose::Status(id))[0];
     let guest = &system.board.guest;
     info.interrupt_controller = [guest.distributor, guest.redistributors];
+    info.timer = system.board.timer.virtual_timer;
     info.cores = cores as u32;
     info.argument_len = argument.len() as u32;
     info.argument[..argument.len()].copy_from_slice(argument.as_bytes());

@@ -3,6 +3,7 @@
 pub(crate) mod board_cores;
 pub(crate) mod board_dma;
 pub(crate) mod board_firmware;
+pub(crate) mod board_guest;
 pub(crate) mod board_inconsistent;
 pub(crate) mod board_memory;
 pub(crate) mod no_partition;
@@ -20,6 +21,7 @@ pub(super) const RULES: &[&Rule] = &[
     &board_memory::RULE,
     &board_firmware::RULE,
     &board_dma::RULE,
+    &board_guest::RULE,
     &no_partition::RULE,
     &run_length::RULE,
     &waive_unknown::RULE,
