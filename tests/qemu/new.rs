@@ -101,6 +101,16 @@ fn replaced_and_passed(fresh: &Fresh, system: &str, [file, text]: [&str; 2], wor
     }
 }
 
+/// Runs commands that stand within a text, by their beginnings; they succeed.
+fn mentioned(fresh: &Fresh, text: &str, starts: &[&str]) {
+    for start in starts {
+        let command = inline(text, start);
+        let ran = shell(fresh, command);
+        let output = String::from_utf8_lossy(&ran.stdout);
+        assert!(ran.status.success(), "{command}: {output}");
+    }
+}
+
 /// The first listings of the tutorial are a whole program, which runs in the place of the template's; the others are
 /// compiled with it.
 #[test]
@@ -126,6 +136,7 @@ fn the_tutorial_in_c() {
         ["blink/app/main.c", &program],
         &["number 20, "],
     );
+    mentioned(&fresh, &text, &["./bulkhead run blink --argument"]);
 }
 
 /// The listings of the tutorial are a whole program, which runs in the place of the template's.
@@ -165,9 +176,9 @@ fn the_tutorial_of_pipes() {
             .filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
         lines.map(str::to_owned).collect()
     };
-    let described = without_comments(&description.replace("mine", "NAME"));
+    let template = without_comments(&description.replace("mine", "NAME"));
     for line in without_comments(&blocks(&text, "toml")[0].replace("mine", "NAME")) {
-        assert!(described.contains(&line), "{line}");
+        assert!(template.contains(&line), "{line}");
     }
     let made = fresh.bulkhead(&["new", "--pipe", "mine-c", "--lang", "c"]);
     assert!(made.status.success(), "{made:?}");
@@ -339,6 +350,8 @@ fn the_tutorial_of_components() {
         ["mine/app/src/main.rs", program],
         &["PASS", "off", "on"],
     );
+    let commands = ["./bulkhead check", "./bulkhead build", "./bulkhead explain"];
+    mentioned(&fresh, &text, &commands);
 }
 
 #[test]
@@ -515,7 +528,7 @@ fn a_hangup_ends_the_emulator() {
 /// In runs by the wall clock, lines that are typed into the terminal go to the guest: `script` is the terminal.
 #[test]
 #[ignore = "long"]
-fn typed_lines_reach_the_guest() {
+fn terminal_input_reaches_the_guest() {
     let fresh = Fresh::new("typed");
     let run = format!("{} run pipes --real --for 600s", tool::tool().display());
     let mut terminal = Command::new("script")

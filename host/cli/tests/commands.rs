@@ -79,9 +79,9 @@ fn nothing_is_wrong_only_without_a_warning() {
         ("systems/pipes", ": nothing wrong"),
         (warned, ": accepted, with 1 warning"),
     ] {
-        let (status, said, _) = bulkhead(&root(), &["check", system]);
-        assert_eq!(status, 0, "{said}");
-        let first = said.lines().next().unwrap_or_default();
+        let (status, output, _) = bulkhead(&root(), &["check", system]);
+        assert_eq!(status, 0, "{output}");
+        let first = output.lines().next().unwrap_or_default();
         assert!(first.ends_with(outcome), "{first}");
     }
 }

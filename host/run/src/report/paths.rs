@@ -128,8 +128,8 @@ impl Paths {
             .map(|one| one.name.clone())
             .collect();
         let index = |name: &str| names.iter().position(|one| one == name);
-        let known = manifest.paths.iter();
-        let known = known.filter_map(|path| Some((index(&path.partition)?, path.clone())));
+        let paths = manifest.paths.iter();
+        let paths = paths.filter_map(|path| Some((index(&path.partition)?, path.clone())));
         let mut clients: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
         let channels = manifest.channels.iter();
         for channel in channels.filter(|one| one.name.starts_with(REQUESTS)) {
@@ -140,7 +140,7 @@ impl Paths {
             }
         }
         Self {
-            described: known.collect(),
+            described: paths.collect(),
             clients: clients.into_values().collect(),
             names,
             stages: Stages::new(manifest),
@@ -202,8 +202,8 @@ impl Paths {
         if one == by {
             return true;
         }
-        let mut described = self.described.iter();
-        match described.find(|(partition, path)| *partition == by && path.pipe == name) {
+        let mut static_paths = self.described.iter();
+        match static_paths.find(|(partition, path)| *partition == by && path.pipe == name) {
             Some((_, path)) => {
                 let name = self.names.get(one).map_or("", String::as_str);
                 path.stages.iter().any(|stage| stage.partition == name)
@@ -266,15 +266,15 @@ impl Paths {
     /// Partition `by` says that a message left a path.
     pub(super) fn take(&mut self, by: usize, name: String, event: &Event, clock: &Clock) {
         let bound = self.in_force(by, &name, event.b).map(|path| path.bound_ns);
-        let known = (by, name, event.b);
+        let key = (by, name, event.b);
         let of_partition = self.seen.keys().filter(|(partition, ..)| *partition == by);
-        if !self.seen.contains_key(&known) && of_partition.count() >= MOST_PATHS {
+        if !self.seen.contains_key(&key) && of_partition.count() >= MOST_PATHS {
             return;
         }
         let at = clock.ns(event.ticks);
-        let since = self.seen.get(&known).map_or(at, |path| path.entered_ns);
-        let restarted = self.has_restarted(since..=at, by, &known.1);
-        let path = self.seen.entry(known).or_default();
+        let since = self.seen.get(&key).map_or(at, |path| path.entered_ns);
+        let restarted = self.has_restarted(since..=at, by, &key.1);
+        let path = self.seen.entry(key).or_default();
         let delay = clock.ns(event.ticks.saturating_sub(event.a));
         if path.delivered == 0 {
             path.first_ns = at;
@@ -339,8 +339,8 @@ impl Paths {
     /// Reports of paths that were seen, and of paths of the description that were not.
     pub(super) fn reports(&self, names: &[String], end_ns: u64) -> Vec<PathReport> {
         let unseen = self.described.iter().filter(|(partition, path)| {
-            let known = (*partition, path.pipe.clone(), path.number);
-            !self.seen.contains_key(&known)
+            let key = (*partition, path.pipe.clone(), path.number);
+            !self.seen.contains_key(&key)
         });
         let unseen = unseen.map(|(by, path)| {
             let report = report(&path.partition, &path.pipe, Some(path));
