@@ -4,10 +4,10 @@
 //! partition is up; acknowledging and ending are system registers and enter nothing.
 #![expect(unsafe_code, reason = "registers of a device")]
 
-use crate::machine::{LINEAR, Machine};
 use crate::registers;
+use crate::space::LINEAR;
 use bulkhead_abi::kernel::Status;
-use bulkhead_kernel_core::Kernel;
+use bulkhead_kernel_core::{Hal, Kernel};
 use core::arch::asm;
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -132,7 +132,7 @@ pub(crate) fn disable_shared(intid: u64) {
 
 /// Serves what is pending, since `began`.
 #[inline(always)]
-pub(crate) fn serve(kernel: Kernel<'_, Machine>, began: u64) {
+pub(crate) fn serve<H: Hal>(kernel: Kernel<'_, H>, began: u64) {
     kernel.interrupted(began);
     let intid = registers::acknowledge() & INTID;
     let timer = TIMER.load(Ordering::Relaxed);

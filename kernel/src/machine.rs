@@ -1,21 +1,21 @@
 //! The machine under the kernel
 //!
 //! References are kernel addresses, so turning one into memory costs nothing. That is sound as long
-//! as the core keeps what [`Hal`] says of them: pages come from [`crate::start`] and keep their type
+//! as the core keeps what [`Hal`] says of them: pages come from `start` and keep their type
 //! while anything refers to them.
 #![expect(unsafe_code, reason = "kernel addresses become memory")]
 
-use crate::{interrupts, registers, start};
+use crate::space::LINEAR;
+use crate::{interrupts, registers};
 use bulkhead_abi::component_log::{self, ComponentFault, ComponentLog, PLACES, RECORDS};
 use bulkhead_abi::hypercall::{DOORBELL, FAIL, UP};
 use bulkhead_abi::kernel::Status;
+use bulkhead_abi::psci;
 use bulkhead_kernel_core::frame::State;
 use bulkhead_kernel_core::object::{Core, FLOATING_POINT, Thread};
 use bulkhead_kernel_core::{Frame, Hal, MonitorCall, Ref, Word};
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// Difference between kernel and guest-physical addresses; `LINEAR` of the linker script.
-pub(crate) const LINEAR: u64 = 0xffff_ff80_0000_0000;
 const PAGE: u64 = bulkhead_abi::PAGE_SIZE;
 /// CTR_EL0: lowest bits of DminLine and L1Ip; IminLine is lowest.
 const DATA_LINE: u64 = 16;
@@ -85,6 +85,8 @@ unsafe extern "C" {
     fn bulkhead_has_only(page: u64, value: u64) -> u64;
     fn bulkhead_any(page: u64) -> u64;
     fn bulkhead_recover_fp(place: u64);
+    /// Where a further core begins, with its page in x0.
+    safe static _start_core: u8;
 }
 
 impl Hal for Machine {
@@ -122,8 +124,16 @@ impl Hal for Machine {
         Core::new(at, self.frame(at))
     }
 
+    /// Has a core that is off begin with its page.
     fn start_core(&self, core: Core<'_>) -> Result<(), Status> {
-        start::start_core(core)
+        let entry = (&raw const _start_core).addr() as u64 - LINEAR;
+        registers::synchronize();
+        let affinity = interrupts::affinity_in(core.mail().get());
+        let arguments = [affinity, entry, core.at().address()];
+        match registers::hypervisor_call(psci::CPU_ON, arguments).cast_signed() {
+            psci::SUCCESS => Ok(()),
+            _ => Err(Status::Refused),
+        }
     }
 
     fn interrupt_core(&self, core: Core<'_>) {

@@ -6,9 +6,11 @@
 //! never change again.
 #![expect(unsafe_code, reason = "translation registers and linker symbols")]
 
-use crate::machine::LINEAR;
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicU64, Ordering};
+
+/// Difference between kernel and guest-physical addresses; `LINEAR` of the linker script.
+pub(crate) const LINEAR: u64 = 0xffff_ff80_0000_0000;
 
 const ENTRIES: usize = 512;
 const PAGE: u64 = 4096;

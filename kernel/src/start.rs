@@ -7,12 +7,12 @@
 #![expect(unsafe_code, reason = "assembly, and planned addresses become memory")]
 
 use crate::entry::{bulkhead_broken, kernel};
-use crate::machine::{COMPONENT_LOG, FRAMES, LINEAR, Machine, has_long_lines};
-use crate::space::{self, MAIR, TCR};
+use crate::machine::{COMPONENT_LOG, FRAMES, Machine, has_long_lines};
+use crate::space::{self, LINEAR, MAIR, TCR};
 use crate::{interrupts, registers};
 use bulkhead_abi::guest::{GUEST_MAGIC, GuestInfo, GuestPage, WINDOW_BYTES};
-use bulkhead_abi::kernel::{ARCHIVE_MAGIC, Archive, KERNEL_STACK_BYTES, MAX_CORES, Status};
-use bulkhead_abi::{PAGE_SIZE, VERSION, component_log, psci};
+use bulkhead_abi::kernel::{ARCHIVE_MAGIC, Archive, KERNEL_STACK_BYTES, MAX_CORES};
+use bulkhead_abi::{PAGE_SIZE, VERSION, component_log};
 use bulkhead_kernel_core::boot::Offer;
 use bulkhead_kernel_core::frame::State;
 use bulkhead_kernel_core::object::Core;
@@ -129,22 +129,6 @@ extern "C" fn bulkhead_start_core(page: u64) {
     prepare_core(rank);
     interrupts::start_core(rank);
     kernel().begin();
-}
-
-unsafe extern "C" {
-    safe static _start_core: u8;
-}
-
-/// Has a core that is off begin with its page.
-pub(crate) fn start_core(core: Core<'_>) -> Result<(), Status> {
-    let entry = (&raw const _start_core).addr() as u64 - LINEAR;
-    registers::synchronize();
-    let affinity = interrupts::affinity_in(core.mail().get());
-    let arguments = [affinity, entry, core.at().address()];
-    match registers::hypervisor_call(psci::CPU_ON, arguments).cast_signed() {
-        psci::SUCCESS => Ok(()),
-        _ => Err(Status::Refused),
-    }
 }
 
 /// ID_AA64MMFR0_EL1.ASIDBits of 16-bit identities.

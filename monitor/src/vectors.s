@@ -60,7 +60,11 @@ reset_interface:                    // GIC: group 1 and what both groups share
     msr s3_0_c12_c9_0, xzr          // ICC_AP1R0_EL1
     msr s3_0_c12_c12_3, xzr         // ICC_BPR1_EL1
     msr s3_0_c12_c12_4, xzr         // ICC_CTLR_EL1
-    mov x2, #0xff                   // open, so that a guest which leaves it alone can be woken
+1:  mrs x2, s3_0_c12_c9_0           // QEMU with EL3 ignores that write: then active priorities end one by one
+    cbz x2, 2f
+    msr s3_0_c12_c12_1, xzr         // ICC_EOIR1_EL1
+    b 1b
+2:  mov x2, #0xff                   // open, so that a guest which leaves it alone can be woken
     msr s3_0_c4_c6_0, x2            // ICC_PMR_EL1
     mov x2, #1
     msr s3_0_c12_c12_7, x2          // ICC_IGRPEN1_EL1

@@ -315,7 +315,8 @@ impl WorkShare {
     #[inline(always)]
     fn take_dynamic(&self) -> Option<(u64, u64)> {
         let (count, chunk) = (self.count.get(), self.chunk.get());
-        if self.taken.0.load(Ordering::Relaxed) >= count {
+        // Beside other threads the load would fetch the line once more.
+        if chunk >= count && self.taken.0.load(Ordering::Relaxed) >= count {
             return None;
         }
         let start = self.taken.0.fetch_add(chunk, Ordering::Relaxed);

@@ -10,7 +10,8 @@ use crate::draft::{Field, Section, display, join};
 use crate::registry::BOARD;
 use crate::rules::shape::syntax;
 use crate::rules::system::{
-    board_cores, board_firmware, board_guest, board_inconsistent, board_memory, unknown_board,
+    board_cores, board_dma, board_firmware, board_guest, board_inconsistent, board_memory,
+    unknown_board,
 };
 use crate::shape;
 use crate::source::Sources;
@@ -91,6 +92,7 @@ fn read(text: &str, base: usize, report: &mut Report) -> Option<Board> {
         board_cores::check(board, &table, &mut own);
         board_memory::check(board, &table, &mut own);
         board_firmware::check(board, &table, &mut own);
+        board_dma::check(board, &table, &mut own);
         board_guest::check(board, &table, &mut own);
     }
     let sound = !own.has_errors();

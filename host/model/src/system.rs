@@ -402,16 +402,16 @@ impl System {
     /// Returns whether flows that are typed elsewhere may have stages in a partition.
     #[must_use]
     pub fn is_typed_through(&self, id: PartitionId) -> bool {
-        self.who_types_through(id).is_some()
+        self.client_with_stages_in(id).is_some()
     }
 
     /// The client partition with flows that may have stages in that one, if there is one, and how.
     #[must_use]
-    pub fn who_types_through(&self, id: PartitionId) -> Option<(PartitionId, &Through)> {
+    pub fn client_with_stages_in(&self, id: PartitionId) -> Option<(PartitionId, &Through)> {
         let all = self.partitions.iter().enumerate();
-        let mut all = all.flat_map(|(who, one)| {
+        let mut all = all.flat_map(|(number, one)| {
             let through = one.typed_through.iter();
-            through.map(move |one| (PartitionId(who), one))
+            through.map(move |one| (PartitionId(number), one))
         });
         all.find(|(_, through)| through.partition == id)
     }

@@ -87,10 +87,11 @@ pub fn ticks(system: &System, nanoseconds: u64) -> u64 {
     u64::try_from(ticks / 1_000_000_000).unwrap_or(u64::MAX)
 }
 
-/// The text of a partition's arguments: the description's, then those of this build.
+/// Argument words of a partition. A guest takes the first word with a key, so the words of this build precede
+/// the description's and win.
 #[must_use]
 pub fn argument_text(described: &str, added: &str) -> String {
-    [described.trim(), added.trim()]
+    [added.trim(), described.trim()]
         .iter()
         .filter(|text| !text.is_empty())
         .copied()
@@ -183,4 +184,16 @@ pub fn bytes(
     let mut page = all.as_bytes().to_vec();
     page.resize(PAGE_SIZE as usize, 0);
     Ok(page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::argument_text;
+
+    #[test]
+    fn words_of_a_run_precede_those_of_the_description() {
+        let text = argument_text("rate=10 quiet\n", " rate=20 ");
+        assert_eq!(text, "rate=20 rate=10 quiet");
+        assert_eq!(argument_text("", ""), "");
+    }
 }

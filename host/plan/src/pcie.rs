@@ -493,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_left_go_to_who_lacks_most() {
+    fn remaining_lines_go_to_the_device_that_lacks_most() {
         let system = system(&[3, 1]);
         let lines: Vec<Vec<u32>> = assign(&system)
             .unwrap()

@@ -147,7 +147,7 @@ fn flows<'p>(
 fn is_shared(system: &System, partition: PartitionId, pipe: &Pipe) -> bool {
     let elsewhere = |place: &Place| place.partition != partition;
     let types = |place: &Place| {
-        let asks = system.who_types_through(place.partition);
+        let asks = system.client_with_stages_in(place.partition);
         let own = asks.is_some_and(|(asks, _)| asks == partition);
         system.partition(place.partition).spare.is_some() && !own
     };
@@ -169,7 +169,7 @@ fn remote_partitions(
 
 /// The one that has stages run here, if one has.
 fn serves(system: &System, partition: PartitionId, offered: &Offered) -> Vec<abi::Through> {
-    let asks = system.who_types_through(partition).into_iter();
+    let asks = system.client_with_stages_in(partition).into_iter();
     let packed = asks.filter_map(|(asks, one)| between(system, asks, one, offered));
     packed.collect()
 }

@@ -400,7 +400,7 @@ fn what_is_refused_says_where_and_why() {
 
 /// A refusal names the holders of places at an endpoint, and a removed pipe leaves its place.
 #[test]
-fn who_shares_an_endpoint_is_named() {
+fn pipes_that_share_an_endpoint_are_named() {
     let base = load("").expect("correct");
     let words = packed(&base);
     let known = known(&words);
@@ -434,7 +434,7 @@ fn who_shares_an_endpoint_is_named() {
 
 /// A short delay at a high rate takes from an existing pipe, and the refusal names its functions.
 #[test]
-fn who_would_not_be_kept_is_named() {
+fn pipes_that_would_miss_their_requirement_are_named() {
     let base = load("").expect("correct");
     let words = packed(&base);
     let known = known(&words);

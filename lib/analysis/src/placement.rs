@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_there_is_not_pushed_out() {
+    fn an_admitted_task_is_not_displaced() {
         let mut core = Placement::<3, 1>::new();
         let slot = Slot {
             start: 0,

@@ -18,9 +18,8 @@ use core::sync::atomic::Ordering::Relaxed;
 const PAGE: u64 = bulkhead_abi::PAGE_SIZE;
 
 impl<M: Machine> Monitor<M> {
-    pub(crate) fn call(self) -> Verdict {
+    pub(crate) fn call(self, esr: u64) -> Verdict {
         const IMMEDIATE: u64 = 0xFFFF;
-        let esr = self.core.frame.esr();
         self.core.count(Trap::Call);
         // An SMC that is trapped has not been stepped over yet, an HVC has.
         if syndrome::class(esr) == syndrome::SMC {

@@ -20,9 +20,10 @@ pub(crate) struct Request {
 
 impl<M: Machine> Monitor<M> {
     /// Does the access that faulted, if it is one to an emulated device; whether it was.
-    pub(crate) fn emulate(self) -> bool {
+    pub(crate) fn emulate(self, esr: u64) -> bool {
         let frame = &self.core.frame;
-        let Some(access) = Access::decode(frame.esr(), frame.ipa(), self.big_endian()) else {
+        let address = frame.ipa();
+        let Some(access) = Access::decode(esr, address, self.big_endian()) else {
             return false;
         };
         let value = access
@@ -34,9 +35,9 @@ impl<M: Machine> Monitor<M> {
             value,
         };
         let config = self.core.partition.config;
-        let distributor = frame.ipa().wrapping_sub(config.gicd_ipa);
-        let redistributor = frame.ipa().wrapping_sub(config.gicr_ipa);
-        let uart = frame.ipa().wrapping_sub(config.uart_ipa);
+        let distributor = address.wrapping_sub(config.gicd_ipa);
+        let redistributor = address.wrapping_sub(config.gicr_ipa);
+        let uart = address.wrapping_sub(config.uart_ipa);
         let rank = usize::try_from(redistributor / REDISTRIBUTOR_STRIDE).unwrap_or(usize::MAX);
         let (trap, result) = if distributor < FRAME_SIZE {
             (Trap::Distributor, self.distributor(request(distributor)))

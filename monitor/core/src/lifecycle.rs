@@ -51,6 +51,7 @@ impl<M: Machine> Monitor<M> {
     }
 
     /// Returns whether this partition's stage-2 root is cut.
+    #[inline(never)]
     pub(crate) fn is_cut(self) -> bool {
         self.core
             .partition

@@ -18,7 +18,6 @@ impl<M: Machine> Monitor<M> {
     pub(crate) fn psci(self, number: u64) -> i64 {
         match function(number) {
             Some(Function::Version) => VERSION_1_1.cast_signed(),
-            Some(Function::CallingConvention) => SMCCC_1_1.cast_signed(),
             Some(Function::MigrateInfoType) => 2,
             Some(Function::Features) => match function(self.x(1) & 0xFFFF_FFFF) {
                 Some(_) => SUCCESS,
@@ -69,9 +68,11 @@ impl<M: Machine> Monitor<M> {
     }
 }
 
+const _: () = assert!(VERSION_1_1 == SMCCC_1_1);
+
 const FUNCTIONS: [(u64, Function); 11] = [
     (VERSION, Function::Version),
-    (SMCCC_VERSION, Function::CallingConvention),
+    (SMCCC_VERSION, Function::Version),
     (MIGRATE_INFO_TYPE, Function::MigrateInfoType),
     (FEATURES, Function::Features),
     (AFFINITY_INFO, Function::AffinityInfo),
@@ -85,8 +86,8 @@ const FUNCTIONS: [(u64, Function); 11] = [
 
 #[derive(Clone, Copy, Debug)]
 enum Function {
+    /// Of PSCI and of the calling convention, 1.1.
     Version,
-    CallingConvention,
     MigrateInfoType,
     Features,
     AffinityInfo,

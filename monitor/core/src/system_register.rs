@@ -40,22 +40,22 @@ const ACTLR: u64 = 0o001;
 const FIRST_IDENTIFICATION: u64 = 0o010;
 
 impl<M: Machine> Monitor<M> {
-    pub(crate) fn system_register(self) -> Verdict {
-        let esr = self.core.frame.esr();
+    pub(crate) fn system_register(self, esr: u64) -> Verdict {
         let register = syndrome::register(esr >> 5);
         let key = esr & ALL;
         let family = key & !OP2 & !CRM;
         let member = (key >> 1 & 0xF) << 3 | key >> 17 & 7;
         let is_read = esr & READ != 0;
+        let written = self.x(register);
         let (trap, value) = match family {
             INTERRUPTS if matches!(member, ICC_SGI1R..=ICC_SGI0R) => {
                 if member == ICC_SGI1R && !is_read {
-                    self.send_ipi(self.x(register));
+                    self.send_ipi(written);
                 }
                 (Trap::Ipi, 0)
             }
             INTERRUPTS | PRIORITIES => {
-                let written = (!is_read).then(|| self.x(register));
+                let written = (!is_read).then_some(written);
                 (Trap::Interface, self.interface(family, member, written))
             }
             IDENTIFICATION if is_read => (Trap::IdRegister, self.identity(member)),

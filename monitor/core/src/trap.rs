@@ -60,23 +60,24 @@ impl<M: Machine> Monitor<M> {
     }
 
     fn synchronous(self) -> Verdict {
-        match syndrome::class(self.core.frame.esr()) {
-            syndrome::DATA_ABORT if self.emulate() => Verdict::Resume,
+        let esr = self.core.frame.esr();
+        match syndrome::class(esr) {
+            syndrome::DATA_ABORT if self.emulate(esr) => Verdict::Resume,
             syndrome::DATA_ABORT => Verdict::Fault(Trap::DataViolation),
-            syndrome::SYSTEM_REGISTER => self.system_register(),
-            syndrome::HVC | syndrome::SMC => self.call(),
-            syndrome::WAIT => self.wait_for_interrupt(),
+            syndrome::SYSTEM_REGISTER => self.system_register(esr),
+            syndrome::HVC | syndrome::SMC => self.call(esr),
+            syndrome::WAIT => self.wait_for_interrupt(esr),
             syndrome::FETCH_ABORT => Verdict::Fault(Trap::FetchViolation),
             _ => Verdict::UNDEFINED,
         }
     }
 
-    fn wait_for_interrupt(self) -> Verdict {
+    fn wait_for_interrupt(self, esr: u64) -> Verdict {
         const TIMED_OR_EVENT: u64 = 3;
         self.core.count(Trap::Wfi);
         self.skip();
         // If another core has ended the wait in order to stop this one, the next fetch comes back.
-        if self.core.frame.esr() & TIMED_OR_EVENT == 0 {
+        if esr & TIMED_OR_EVENT == 0 {
             self.machine.wait(self.core.mask);
         }
         Verdict::Resume

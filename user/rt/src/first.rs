@@ -8,6 +8,7 @@ mod boot_data;
 mod components;
 
 pub use boot_data::{Timing, argument, argument_text};
+pub(crate) use components::INVOKED;
 pub use components::{Component, SHARED_ADDRESS, Shared, Subsystem, shared};
 
 use crate::call::{Answer, call};

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "assembly, and names that assembly calls")]
 
 use crate::First;
+use crate::first::INVOKED;
 use core::arch::global_asm;
 
 global_asm!(
@@ -23,9 +24,6 @@ bulkhead_not_served:
 "#,
     invoked = const INVOKED,
 );
-
-/// Bytes from a component's entry to where invocations arrive.
-pub(crate) const INVOKED: u64 = 16;
 
 unsafe extern "Rust" {
     /// Made by [`crate::component!`].

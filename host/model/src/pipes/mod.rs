@@ -1,5 +1,6 @@
 //! Pipes of a description: functions, flows, and what the solver in `lib/tpipe` finds for them
 
+pub(crate) mod advice;
 pub(crate) mod card;
 mod catalogue;
 mod client_partition;
@@ -11,7 +12,7 @@ pub(crate) mod flow;
 mod functions;
 mod isolated_cores;
 mod pipe;
-mod remark;
+pub(crate) mod remark;
 pub(crate) mod scheduled;
 pub(crate) mod settlement;
 pub(crate) mod shared_state;

@@ -187,7 +187,7 @@ fn each_is_told_of_the_other() {
 
 /// Partitions that cannot be named, and why.
 #[test]
-fn who_cannot_be_asked_is_said() {
+fn an_unreachable_partition_is_named() {
     let description = description();
     for (from, to, expected) in [
         (

@@ -135,7 +135,7 @@ fn another_core_feeds_another_partition() {
 
 /// Another program schedules the second core: what is there is described, and not run, nor typed.
 #[test]
-fn nobody_types_where_nobody_runs_stages() {
+fn a_partition_without_stages_has_no_input() {
     let other = r#"
 [partition.control.component.other]
 role = "scheduler"

@@ -3,12 +3,14 @@
 
 use super::First;
 use crate::call::{Answer, call};
-use crate::start::INVOKED;
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::kernel::{
     IMAGE, Operation, Packed, Rights, SCB_ADDRESS, STACK_PAGES, STACK_TOP, Status, first,
 };
 use core::sync::atomic::AtomicU64;
+
+/// Bytes from a component's entry to where invocations arrive: see [`crate::start`].
+pub(crate) const INVOKED: u64 = 16;
 
 /// Address at which a subsystem finds the page that it shares with its parent.
 pub const SHARED_ADDRESS: u64 = STACK_TOP;
