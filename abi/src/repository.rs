@@ -6,6 +6,7 @@
 //! partitions stand here, since pipes that cross partitions are judged over all of them; times are nanoseconds.
 
 use crate::NAME_LEN;
+use crate::pipe::EndpointKind;
 use crate::timing::Doorbell;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -222,9 +223,9 @@ pub struct Function {
     pub name: [u8; LONG_NAME],
     /// Its name in its partition.
     pub function: [u8; NAME_LEN],
-    /// `timer` or nothing; an endpoint is a device.
+    /// Name of the endpoint it reads, without its component; zeros unless that is a [`EndpointKind::Device`].
     pub source: [u8; NAME_LEN],
-    /// `trace`, `null` or nothing.
+    /// Name of the endpoint it writes, likewise.
     pub sink: [u8; NAME_LEN],
     /// Its core.
     pub core: u32,
@@ -240,14 +241,16 @@ pub struct Function {
     pub writes: u32,
     /// A [`crate::pipe::OnOverrun`].
     pub on_overrun: u32,
-    /// 1 if the function reads an endpoint of a component, 2 if it writes one; with or without an I/O VCPU.
-    pub endpoint: u32,
+    /// 0.
+    pub reserved: u32,
     /// CAN identifiers of what it reads and writes there, or [`crate::pipe::ANY`]; at a network card, UDP ports.
     pub identifiers: [u16; 2],
     /// At a network card: its own IPv4 address and the receiver's, as numbers; 0: none.
     pub addresses: [u32; 2],
     /// At a network card: the UDP port that it sends from.
-    pub port: u32,
+    pub port: u16,
+    /// The [`EndpointKind`]s of its source and its sink; a device has an I/O VCPU or none.
+    pub endpoint_kinds: [u8; 2],
     /// WCET of a job.
     pub wcet_ns: u64,
     /// The longest time that was measured; 0: it was not.
@@ -356,6 +359,29 @@ impl<'b> Repository<'b> {
         let Flow { start, length, .. } = *self.flows.get(pipe)?;
         let end = start.checked_add(length)?;
         core::str::from_utf8(self.text.get(start as usize..end as usize)?).ok()
+    }
+}
+
+impl Function {
+    /// Returns the kinds of its source and its sink.
+    #[must_use]
+    pub fn endpoints(&self) -> [EndpointKind; 2] {
+        self.endpoint_kinds.map(EndpointKind::of)
+    }
+
+    /// Returns `true` if the function reads messages at a device or from another machine.
+    #[must_use]
+    pub fn is_receiver(&self) -> bool {
+        matches!(
+            self.endpoints()[0],
+            EndpointKind::Device | EndpointKind::Bridge
+        )
+    }
+
+    /// Returns `true` if the function is a receiver or writes an endpoint of a device.
+    #[must_use]
+    pub fn has_endpoint(&self) -> bool {
+        self.is_receiver() || self.endpoints()[1] == EndpointKind::Device
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! See [`bulkhead_abi::repository`].
 
+use crate::pipes::endpoint_name;
 use bulkhead_abi::pipe::ANY;
 use bulkhead_abi::timing::Doorbell;
 use bulkhead_abi::{name_field, repository as abi};
@@ -290,15 +291,11 @@ fn device(device: &tpipe::Device<'_>, [vcpu, scatter]: [u32; 2]) -> abi::Device 
 }
 
 fn function((function, place): (&tpipe::Function<'_>, &Place)) -> abi::Function {
-    let end = |end: &Option<String>| {
-        let name = end.as_deref().unwrap_or_default();
-        name_field(name.rsplit('.').next().unwrap_or(name))
-    };
     abi::Function {
         name: abi::long_name_field(function.name),
         function: name_field(&place.function),
-        source: end(&place.source),
-        sink: end(&place.sink),
+        source: endpoint_name(place, 0),
+        sink: endpoint_name(place, 1),
         core: function.core as u32,
         inputs: function.inputs,
         outputs: function.outputs,
@@ -310,10 +307,11 @@ fn function((function, place): (&tpipe::Function<'_>, &Place)) -> abi::Function 
         reads: number(function.source),
         writes: number(function.sink),
         on_overrun: place.on_overrun as u32,
-        endpoint: u32::from(place.at_endpoint[0]) | u32::from(place.at_endpoint[1]) << 1,
+        reserved: 0,
         identifiers: place.identifiers.map(|one| one.unwrap_or(ANY)),
         addresses: place.at_card.map_or([0; 2], |at| at.addresses),
-        port: place.at_card.map_or(0, |at| at.port.into()),
+        port: place.at_card.map_or(0, |at| at.port),
+        endpoint_kinds: place.endpoints().map(|kind| kind as u8),
         wcet_ns: function.wcet,
         wcmt_ns: place.wcmt_ns.unwrap_or(0),
         period_ns: function.period,

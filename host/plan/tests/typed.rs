@@ -8,6 +8,9 @@ mod through_rtos;
 mod two_cores;
 
 use at_random::Random;
+use bulkhead_abi::name_text;
+use bulkhead_abi::pipe::EndpointKind::{Absent, Device, Timer, Trace};
+use bulkhead_abi::pipe::Pipes;
 use bulkhead_abi::repository::{MAX_STAGES, Repository};
 use bulkhead_flows::catalogue::{PipeCatalogue, Unfit};
 use bulkhead_flows::diagnostic::Diagnostic;
@@ -15,7 +18,7 @@ use bulkhead_flows::propose::{self, AdmittedPipe, Guarantee, Refused, Solved};
 use bulkhead_model::pipes::Pipe;
 use bulkhead_model::system::{PartitionId, System};
 use bulkhead_model::{Overrides, check};
-use bulkhead_plan::repository;
+use bulkhead_plan::{pipes, repository};
 use bulkhead_tpipe::language::Buffering;
 use std::path::Path;
 
@@ -513,6 +516,41 @@ fn what_was_packed_is_found_again() {
     assert!(
         repository::pack(&base, PartitionId(1)).is_empty(),
         "nothing is typed there"
+    );
+}
+
+/// Endpoints of a component may be called like the built-in ones.
+#[test]
+fn endpoints_of_devices_differ_from_built_in_ones() {
+    let description = DESCRIPTION
+        .replace("can-out", "trace")
+        .replace("can-in", "timer");
+    let description = description.replace("sample | filter | emit [20/s, 40 ms]", "sample | write");
+    let base = load_of(&description, "").expect("correct");
+    let words = packed(&base);
+    let known = known(&words);
+    let function = |name| {
+        let mut all = known.packed().functions.iter();
+        let found = all.find(|one| name_text(&one.function) == name);
+        let found = found.expect(name);
+        (
+            found.endpoints(),
+            [found.source, found.sink].map(|name| name_text(&name).to_owned()),
+        )
+    };
+    let named = |source: &str, sink: &str| [source.to_owned(), sink.to_owned()];
+    assert_eq!(function("read"), ([Device, Absent], named("timer", "")));
+    assert_eq!(function("write"), ([Absent, Device], named("", "trace")));
+    assert_eq!(function("sample"), ([Timer, Absent], named("", "")));
+    assert_eq!(function("emit"), ([Absent, Trace], named("", "")));
+    let pipes = aligned(&pipes::pack(&base, CONTROL, &[]));
+    let pipes = Pipes::read(zerocopy::IntoBytes::as_bytes(pipes.as_slice())).expect("packed");
+    let mut stages = pipes.stages.iter().filter(|one| one.is_here());
+    let write = stages.find(|one| name_text(&one.function) == "write");
+    let write = write.expect("a stage");
+    assert_eq!(
+        (write.endpoints()[1], name_text(&write.sink)),
+        (Device, "trace")
     );
 }
 

@@ -1,7 +1,7 @@
 //! The repository that the host tool packed for a partition, in the types of the solver
 
 use crate::ROOM;
-use bulkhead_abi::name_text;
+use bulkhead_abi::pipe::EndpointKind;
 use bulkhead_abi::repository::{
     self as abi, MAX_CORES, MAX_COUNTED, MAX_DOORBELLS, MAX_FUNCTIONS, MAX_JOBS, MAX_THROUGH, NONE,
     Policy as PackedPolicy, long_name_text,
@@ -226,13 +226,12 @@ impl<'b> PipeCatalogue<'b> {
 
 /// Returns whether a flow may begin with a function elsewhere: at its timer, or at nothing.
 pub(crate) fn may_begin(function: &abi::Function) -> bool {
-    ["", "timer"].contains(&name_text(&function.source)) && function.endpoint == 0
+    !function.has_endpoint()
 }
 
 /// Returns whether a flow may end with a function elsewhere, where what leaves it is recorded: not at a device, nor beyond the machine.
 pub(crate) fn may_end(function: &abi::Function) -> bool {
-    let plain = ["", "null", "trace"].contains(&name_text(&function.sink));
-    plain && function.endpoint == 0
+    !function.has_endpoint() && function.endpoints()[1] != EndpointKind::Bridge
 }
 
 fn fill<'b, T, P>(

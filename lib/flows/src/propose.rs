@@ -420,9 +420,8 @@ fn check(
         let function = packed.iter().zip(all.functions);
         let mut function = function.filter(|(_, known)| known.name == stage.name);
         let function = function.next().map(|(packed, _)| packed);
-        let at_endpoint = function.is_some_and(|packed| packed.endpoint != 0);
-        let unserved =
-            function.is_none_or(|packed| packed.endpoint & 1 != 0 && packed.reads == NONE);
+        let at_endpoint = function.is_some_and(|packed| packed.has_endpoint());
+        let unserved = function.is_none_or(|packed| packed.is_receiver() && packed.reads == NONE);
         let feeding = written.iter().filter(|other| other.to == stage.from);
         let fed = written.iter().filter(|other| other.from == stage.to);
         let elsewhere = known.first(core) != own;

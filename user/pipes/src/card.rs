@@ -36,9 +36,9 @@ static UNSENT: AtomicU64 = AtomicU64::new(0);
 pub(crate) fn station(timing: &Timing) -> Option<(u32, u16)> {
     let static_stages = timing.stages.iter();
     let static_stages = static_stages.filter(|stage| shared_state::is_here(stage));
-    let static_stages = static_stages.map(|stage| (stage.addresses[0], stage.port as u16));
+    let static_stages = static_stages.map(|stage| (stage.addresses[0], stage.port));
     let run_time = timing.repository.into_iter().flat_map(|all| all.functions);
-    let run_time = run_time.map(|function| (function.addresses[0], function.port as u16));
+    let run_time = run_time.map(|function| (function.addresses[0], function.port));
     static_stages
         .chain(run_time)
         .find(|(address, _)| *address != 0)

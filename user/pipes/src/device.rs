@@ -14,8 +14,7 @@
 use crate::stage::{self, STAGES};
 use crate::{CORE, Failure, can, card, endpoints, fanout, planner, shared_state, table, vcpu_pool};
 use bulkhead_abi::kernel::{Operation, first};
-use bulkhead_abi::name_text;
-use bulkhead_abi::pipe::{ANY, NONE, Stage};
+use bulkhead_abi::pipe::{ANY, EndpointKind, NONE, Stage};
 use bulkhead_abi::trace::PORT;
 use bulkhead_can_port::Queue;
 use bulkhead_component::call::call;
@@ -207,13 +206,13 @@ pub(crate) fn work_for_most_important(timing: &Timing) {
 }
 
 fn reads(stage: &Stage) -> bool {
-    shared_state::is_here(stage)
-        && stage.from == 0
-        && !matches!(name_text(&stage.source), "" | "timer")
+    let [source, _] = stage.endpoints();
+    shared_state::is_here(stage) && stage.from == 0 && source == EndpointKind::Device
 }
 
 fn writes(stage: &Stage) -> bool {
-    shared_state::is_here(stage) && !matches!(name_text(&stage.sink), "" | "trace" | "null")
+    let [_, sink] = stage.endpoints();
+    shared_state::is_here(stage) && sink == EndpointKind::Device
 }
 
 /// Returns whether a message is for readers of this identifier.

@@ -27,7 +27,7 @@ pub(crate) fn functions<'b>(all: &Repository<'b>) -> impl Iterator<Item = &'b Fu
     let own = own(*all);
     all.functions
         .iter()
-        .filter(move |one| one.endpoint != 0 && own(one))
+        .filter(move |one| one.has_endpoint() && own(one))
 }
 
 /// Devices that a function reads and writes.

@@ -452,7 +452,7 @@ impl Planner {
         let function = functions.find(|one| one.function == name && own(one));
         let function = function.filter(|_| self.common.has(name_text(&name)));
         let function = function.ok_or(Rejection::Function(name))?;
-        if function.endpoint != 0 {
+        if function.has_endpoint() {
             return Err(Rejection::Endpoint(name));
         }
         let budget = function.wcet_ns.saturating_mul(stage.messages.into());
@@ -461,7 +461,7 @@ impl Planner {
         }
         Ok(Stage {
             core: stage.core,
-            sink: function.sink,
+            endpoint_kinds: function.endpoint_kinds,
             on_overrun: function.on_overrun,
             identifiers: function.identifiers,
             wcet_ns: function.wcet_ns,

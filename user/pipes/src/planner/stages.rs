@@ -32,6 +32,7 @@ impl Planner {
                 identifiers: function.identifiers,
                 addresses: function.addresses,
                 port: function.port,
+                endpoint_kinds: function.endpoint_kinds,
                 distance_ns: ends[0].map_or(0, |source| Self::distance(solved, source)),
                 wcet_ns: function.wcet_ns,
                 capacity_ns: stage.capacity,

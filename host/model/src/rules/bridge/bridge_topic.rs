@@ -3,11 +3,11 @@
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{BridgeDraft, Draft, PartitionDraft, TopicDraft};
-use crate::pipes::flow::SINK;
 use crate::pipes::solution::Solution;
 use crate::ros::{Layout, Type, is_topic, is_type, known};
 use crate::source::Span;
 use crate::suggestion::nearest;
+use bulkhead_abi::pipe::EndpointKind;
 
 crate::rules::declaration::rule! {
     Error, "bridge-topic",
@@ -153,8 +153,9 @@ fn sources<'d>(
             name.span.clone(),
             format!("nothing goes out from `{}` by the name of `{}`", partition.name.value, name.value),
             format!(
-                "name a channel that comes to `{}`, or a pipe of which a last stage there has `writes = \"{SINK}\"`",
-                partition.name.value
+                "name a channel that comes to `{}`, or a pipe of which a last stage there has `writes = \"{}\"`",
+                partition.name.value,
+                EndpointKind::Bridge.word()
             ),
         )
     })
@@ -169,8 +170,9 @@ fn brings(solution: &Solution<'_>, partition: &PartitionDraft, name: &str) -> bo
     match solved {
         Some(pipe) => {
             let mut places = pipe.places.iter();
-            places
-                .any(|place| Some(place.partition.0) == here && place.sink.as_deref() == Some(SINK))
+            places.any(|place| {
+                Some(place.partition.0) == here && place.endpoints()[1] == EndpointKind::Bridge
+            })
         }
         None => draft.pipes.iter().any(|pipe| pipe.name.value == name),
     }

@@ -5,9 +5,9 @@ use crate::document::At;
 use crate::draft::{Draft, PartitionDraft};
 use crate::kinds::Kind;
 use crate::pipes::ends::endpoints;
-use crate::pipes::flow::{BUILT_IN, local_name};
-use crate::pipes::flow::{SINK, import};
+use crate::pipes::flow::{import, local_name};
 use crate::suggestion::advice;
+use bulkhead_abi::pipe::EndpointKind;
 
 crate::rules::declaration::rule! {
     Error, "function-endpoint",
@@ -25,9 +25,9 @@ fn check(draft: &Draft, report: &mut Report) {
                 .chain(partition.imports().map(|(path, _)| path))
                 .collect();
             let known = there.iter().map(String::as_str);
-            let built_in = built_in.iter().copied();
-            let built_in = built_in.filter(|name| is_built_in(partition, name));
-            let known: Vec<_> = known.chain(built_in).collect();
+            let built_in = built_in.iter();
+            let built_in = built_in.filter(|kind| is_built_in(partition, **kind));
+            let known: Vec<_> = known.chain(built_in.map(|kind| kind.word())).collect();
             let message = format!(
                 "`{}` has no endpoint `{}`",
                 partition.name.value, name.value
@@ -62,22 +62,24 @@ fn beyond(partition: &PartitionDraft, name: &str) -> Option<&'static str> {
 /// Names that are no endpoint's, each with what could stand there besides.
 pub(super) fn unknown(
     partition: &PartitionDraft,
-) -> impl Iterator<Item = (&At<String>, &'static [&'static str])> {
+) -> impl Iterator<Item = (&At<String>, &'static [EndpointKind])> {
     let ends = partition.functions.iter().flat_map(|function| {
-        let named = function.ends().into_iter().zip(BUILT_IN).zip([true, false]);
+        let ends = function.ends().into_iter().zip(EndpointKind::BUILT_IN);
+        let named = ends.zip([true, false]);
         named.filter_map(|((end, built_in), reads)| Some((end.given()?, built_in, reads)))
     });
     let unknown = ends.filter(|(name, built_in, reads)| {
         let local = local_name(&partition.name.value, &name.value);
         let described = endpoints(partition).any(|(path, _)| path == local);
         let imported = *reads && partition.imports().any(|(path, _)| path == local);
-        let known = built_in.contains(&local) && is_built_in(partition, local);
+        let mut kinds = built_in.iter();
+        let known = kinds.any(|kind| kind.word() == local && is_built_in(partition, *kind));
         !described && !imported && !known
     });
     unknown.map(|(name, built_in, _)| (name, built_in))
 }
 
 /// A bridge is there where it is described.
-fn is_built_in(partition: &PartitionDraft, name: &str) -> bool {
-    name != SINK || partition.bridge.given().is_some()
+fn is_built_in(partition: &PartitionDraft, kind: EndpointKind) -> bool {
+    kind != EndpointKind::Bridge || partition.bridge.given().is_some()
 }

@@ -5,6 +5,7 @@ use crate::pipes::Said;
 use crate::pipes::described::Described;
 use crate::pipes::flow::{flows, parse};
 use crate::pipes::solution::Solution;
+use bulkhead_abi::pipe::EndpointKind;
 use bulkhead_tpipe::language::SOURCE;
 
 crate::rules::declaration::rule! {
@@ -39,7 +40,9 @@ fn inside(described: &Described<'_>, flow: &str) -> Vec<Said> {
     let stages = pipeline.stages().iter();
     let found = stages.filter_map(|stage| {
         let place = described.place(stage.name)?;
-        let sink = place.sink.as_deref().filter(|sink| *sink != "null");
+        let [_, kind] = place.endpoints();
+        let sink = place.sink.as_deref();
+        let sink = sink.filter(|_| kind != EndpointKind::Null);
         let is_tail = stage.to == pipeline.sink();
         let (does, what, place) = match (place.source.as_deref(), sink) {
             (Some(source), _) if stage.from != SOURCE => ("reads", source, "first"),
