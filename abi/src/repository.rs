@@ -1,7 +1,7 @@
 //! Repository for run-time pipes
 //!
 //! [`Head`], then [`Core`]s, [`Load`]s, [`Counted`] with their [`Jobs`] and doorbells, [`Io`]s, [`Device`]s, [`Function`]s, [`Flow`]s and
-//! [`Through`]s, then the text of the flows. Behind the pipes
+//! [`RemotePartition`]s, then the text of the flows. Behind the pipes
 //! in the same pages ([`crate::pipe`]); absent where the description leaves no room for pipes that are typed. Cores and functions of all
 //! partitions stand here, since pipes that cross partitions are judged over all of them; times are nanoseconds.
 
@@ -28,7 +28,7 @@ pub const MAX_FUNCTIONS: usize = 64;
 /// VCPUs in a repository, devices' and those of stages among them.
 pub const MAX_VCPUS: usize = 64;
 /// Partitions in which flows that are typed in one may have stages.
-pub const MAX_THROUGH: usize = 4;
+pub const MAX_REMOTE_PARTITIONS: usize = 4;
 /// Cores of all partitions on which decisions are counted: those on which stages run, except Linux's.
 pub const MAX_COUNTED: usize = 8;
 /// Tasks of a core that are not of stages, the recorder's and the planner's among them.
@@ -70,7 +70,7 @@ pub struct Head {
     /// Flows: of the partition's pipes, in their order.
     pub flows: u32,
     /// Partitions in which flows that are typed here may have stages.
-    pub through: u32,
+    pub remote_partitions: u32,
     /// Bytes of text.
     pub text: u32,
     /// The core on which stages run here.
@@ -276,7 +276,7 @@ pub struct Flow {
 /// A partition that may run stages of this one's run-time flows, or that may have stages of its own here.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
-pub struct Through {
+pub struct RemotePartition {
     /// The channel between both.
     pub channel: [u8; NAME_LEN],
     /// The address space of its first core, which is the number of that.
@@ -309,9 +309,9 @@ pub struct Repository<'b> {
     /// Flows.
     pub flows: &'b [Flow],
     /// Partitions in which flows that are typed here may have stages.
-    pub through: &'b [Through],
+    pub remote_partitions: &'b [RemotePartition],
     /// The partition that may have stages of its run-time flows here, if any.
-    pub serves: &'b [Through],
+    pub serves: &'b [RemotePartition],
     /// Text of the flows.
     pub text: &'b [u8],
 }
@@ -333,7 +333,7 @@ impl<'b> Repository<'b> {
         let (devices, rest) = several(rest, head.devices)?;
         let (functions, rest) = several(rest, head.functions)?;
         let (flows, rest) = several(rest, head.flows)?;
-        let (through, rest) = several(rest, head.through)?;
+        let (remote_partitions, rest) = several(rest, head.remote_partitions)?;
         let (serves, rest) = several(rest, head.serves)?;
         let text = rest.get(..head.text as usize)?;
         Some(Self {
@@ -347,7 +347,7 @@ impl<'b> Repository<'b> {
             devices,
             functions,
             flows,
-            through,
+            remote_partitions,
             serves,
             text,
         })
@@ -423,4 +423,4 @@ const _: () =
 const _: () =
     assert!(size_of::<Io>() == 56 && size_of::<Device>() == 80 && size_of::<Jobs>() == 24);
 const _: () = assert!(size_of::<Function>() == 152 && size_of::<Flow>() == 16);
-const _: () = assert!(size_of::<Through>() == 24 && size_of::<Counted>() == 56);
+const _: () = assert!(size_of::<RemotePartition>() == 24 && size_of::<Counted>() == 56);

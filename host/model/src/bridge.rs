@@ -300,7 +300,7 @@ impl TopicDraft {
         let kind = self.kind.value()?;
         match self.fields.given() {
             Some(fields) => Type::of(&kind, fields.value.iter().map(|at| at.value.as_str())).ok(),
-            None => Type::known(&kind),
+            None => Type::of_name(&kind),
         }
     }
 

@@ -89,8 +89,8 @@ pub fn ticks(system: &System, nanoseconds: u64) -> u64 {
 
 /// The text of a partition's arguments: the description's, then those of this build.
 #[must_use]
-pub fn argument_text(described: &str, added: &str) -> String {
-    [described.trim(), added.trim()]
+pub fn argument_text(arguments: &str, added: &str) -> String {
+    [arguments.trim(), added.trim()]
         .iter()
         .filter(|text| !text.is_empty())
         .copied()
@@ -105,21 +105,21 @@ pub fn functions(system: &System, buses: &[Bus], id: PartitionId, distance: u64)
     let Some(pcie) = &system.board.pcie else {
         return Vec::new();
     };
-    let placed = |wanted: FunctionId| {
+    let placed = |function: FunctionId| {
         let on = |bus: &'_ &Bus| bus.is_of(system, id);
         buses.iter().filter(on).find_map(|bus| {
-            let function = bus.functions.iter().find(|one| one.id == wanted)?;
+            let function = bus.functions.iter().find(|one| one.id == function)?;
             Some((bus, function))
         })
     };
     let owned = ends::functions(system, id).into_iter();
     owned
-        .filter_map(|wanted| {
-            let (bus, function) = placed(wanted)?;
+        .filter_map(|number| {
+            let (bus, function) = placed(number)?;
             Some(Function {
-                name: name_field(&system.functions[wanted.0].name),
+                name: name_field(&system.functions[number.0].name),
                 configuration: bus.function_page(pcie, function),
-                identity: system.kind_of(wanted)?.identity,
+                identity: system.kind_of(number)?.identity,
                 intid: SPI_BASE + function.spi,
                 bars: function.bars,
                 memory: distance,

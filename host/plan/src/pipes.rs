@@ -74,8 +74,8 @@ fn stage(system: &System, partition: PartitionId, pipe: &Pipe, index: usize) -> 
     let is_here = place.partition == partition;
     let vcpus = &system.partition(partition).timing.vcpus;
     let number = |name: &str| {
-        let known = vcpus.iter().position(|vcpu| is_here && vcpu.name == name);
-        known.map_or(abi::NONE, |number| number as u32)
+        let found = vcpus.iter().position(|vcpu| is_here && vcpu.name == name);
+        found.map_or(abi::NONE, |number| number as u32)
     };
     abi::Stage {
         function: name_field(&place.function),

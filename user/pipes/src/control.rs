@@ -167,8 +167,8 @@ fn read_input() -> Option<impl Iterator<Item = u8>> {
     }
     let reply = invoke(slot, [console::READ, 0, 0, 0, 0]);
     let [count, bytes @ ..] = reply.value.to_le_bytes();
-    let some = reply.status == 0 && count != 0;
-    some.then(|| bytes.into_iter().take(count.into()))
+    let is_read = reply.status == 0 && count != 0;
+    is_read.then(|| bytes.into_iter().take(count.into()))
 }
 
 /// Finds a pipe that the planner is not changing.

@@ -90,7 +90,7 @@ pub(crate) fn start(
     let cause = most_important(timing).ok_or(missing)?;
     let index = CORE.threads.spawn(first, serve, Binding { vcpu, cause })?;
     SERVED[1].store(index, Relaxed);
-    let [receive, send] = CORE.threads.end_point(first, index)?;
+    let [receive, send] = CORE.threads.receive_end(first, index)?;
     LINE[0].store(receive, Relaxed);
     LINE[1].store(intid, Relaxed);
     call(first::INTERRUPT, Operation::Listen, [intid, send])?;

@@ -231,7 +231,7 @@ fn send_next(number: usize) -> bool {
     }
     OVER.fetch_and(!(1 << number), Relaxed);
     if device::write(message.data, to, patience) {
-        notes::left(&place, &message, None);
+        notes::record(&place, &message, None);
     } else {
         lost(number);
     }

@@ -16,8 +16,8 @@ pub(crate) const IMPORT: &str = "bridge.";
 /// Kind of the endpoint that a function names: a built-in one by its word, else a device's. `which`: 0 for the source, 1 for the sink.
 pub(crate) fn endpoint_kind(which: usize, name: &str) -> EndpointKind {
     let mut built_in = EndpointKind::BUILT_IN[which].iter();
-    let known = built_in.find(|kind| kind.word() == name);
-    known.copied().unwrap_or(EndpointKind::Device)
+    let found = built_in.find(|kind| kind.word() == name);
+    found.copied().unwrap_or(EndpointKind::Device)
 }
 
 /// The flow in the language's terms.

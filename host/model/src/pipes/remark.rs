@@ -23,14 +23,14 @@ const DECISIONS: &str = ", scheduling overhead included";
 
 /// A remark about a pipeline.
 #[derive(Clone, Debug)]
-pub struct Said {
+pub struct Remark {
     span: language::Span,
     message: String,
     here: String,
     help: String,
 }
 
-impl Said {
+impl Remark {
     /// About all of a pipeline.
     pub(crate) fn all(text: &str, message: &str, here: &str, help: &str) -> Self {
         let span = language::Span {
@@ -114,8 +114,8 @@ impl Pipes {
 
     /// The error in a flow, for the user.
     #[must_use]
-    pub fn misfit(&self, text: &str, error: &BindError) -> Said {
-        let known: Vec<_> = self.names[What::Function as usize]
+    pub fn misfit(&self, text: &str, error: &BindError) -> Remark {
+        let names: Vec<_> = self.names[What::Function as usize]
             .iter()
             .map(|name| name.value.as_str())
             .collect();
@@ -141,9 +141,9 @@ impl Pipes {
             Misfit::UnknownFunction => (
                 format!("there is no function `{name}`"),
                 "not in the repository".to_owned(),
-                match known.is_empty() {
+                match names.is_empty() {
                     true => format!("none is described; {DESCRIBE}"),
-                    false => advice(name, "function", &known),
+                    false => advice(name, "function", &names),
                 },
             ),
             fault => (
@@ -152,7 +152,7 @@ impl Pipes {
                 DESCRIBE.into(),
             ),
         };
-        Said {
+        Remark {
             span: error.span,
             message,
             here,
@@ -163,7 +163,7 @@ impl Pipes {
 
 /// A mistake in the text of a pipeline, for people.
 #[must_use]
-pub fn syntax_error(text: &str, error: &SyntaxError) -> Said {
+pub fn syntax_error(text: &str, error: &SyntaxError) -> Remark {
     let found = match error.span.of(text) {
         "" => "the end".to_owned(),
         word => format!("`{word}`"),
@@ -174,7 +174,7 @@ pub fn syntax_error(text: &str, error: &SyntaxError) -> Said {
     };
     let help = "for example `* (a | b), c | d | e, f [100/s, 10 ms]`: `*` lossless, `,` side by side, \
                 `|` in series; `[20 %, 10 ms]` where messages may be lost";
-    Said {
+    Remark {
         span: error.span,
         message,
         here,
@@ -193,7 +193,7 @@ fn rounded_up(ns: u64) -> u64 {
 
 /// Why a requirement cannot be met, and which can, for people.
 #[must_use]
-pub fn unmet<const N: usize>(text: &str, bound: &Bound<'_, N>, answer: &Answer<N>) -> Said {
+pub fn unmet<const N: usize>(text: &str, bound: &Bound<'_, N>, answer: &Answer<N>) -> Remark {
     let here = reason(bound, &answer.best);
     let least = answer.least.unwrap_or_default();
     let nearest: Vec<_> = [least.delay, least.flow]
@@ -210,19 +210,19 @@ pub fn unmet<const N: usize>(text: &str, bound: &Bound<'_, N>, answer: &Answer<N
         .collect();
     let help = match nearest.as_slice() {
         [] => "no longer delay and no other rate was found that can be met: give functions shorter times, or other cores".into(),
-        some => format!("what can be met: {}", some.join(" or ")),
+        alternatives => format!("what can be met: {}", alternatives.join(" or ")),
     };
-    let mut said = Said::all(
+    let mut remark = Remark::all(
         text,
         "no budgets and periods were found for this pipe",
         &here,
         &help,
     );
     if bound.pipeline.requirement.is_some() {
-        said.span = bound.pipeline.requirement_span;
-        said.message = "no budgets and periods were found that keep this requirement".into();
+        remark.span = bound.pipeline.requirement_span;
+        remark.message = "no budgets and periods were found that keep this requirement".into();
     }
-    said
+    remark
 }
 
 /// Pipes without requirements that would degrade another.
@@ -231,13 +231,13 @@ pub(super) fn takes<'n>(
     names: impl Iterator<Item = &'n At<String>>,
     other: &str,
     why: &str,
-) -> Said {
+) -> Remark {
     let names: Vec<_> = names.map(|name| format!("`{}`", name.value)).collect();
     let (names, them) = match names.as_slice() {
         [one] => (one.clone(), "it"),
         all => (all.join(", "), "them"),
     };
-    Said::all(
+    Remark::all(
         text,
         &format!("{names} would take from `{other}`, however slow"),
         &format!("beside {them} `{other}` would not hold: {why}"),

@@ -15,7 +15,7 @@ use bulkhead_abi::repository::MAX_FLOW;
 use bulkhead_abi::{name_field, name_text};
 use bulkhead_analysis::admission::{self, Misfit};
 use bulkhead_component::clock::{self, ticks};
-use bulkhead_flows::command::Typed;
+use bulkhead_flows::command::NewPipe;
 use bulkhead_flows::diagnostic::{Diagnostic, Percent, Shown};
 use bulkhead_flows::propose::{self, AdmittedPipe, Guarantee, Refused, Solved};
 use bulkhead_tpipe::language::Buffering;
@@ -23,7 +23,7 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 
 /// A pipe to be deployed, and the pipe that it replaces.
 pub(super) struct Change<'l> {
-    pub(super) entered: Typed<'l>,
+    pub(super) entered: NewPipe<'l>,
     pub(super) old: Option<(usize, Pipe)>,
 }
 
@@ -278,7 +278,7 @@ impl Planner {
             stages: solved.stages().len() as u32,
             fifo: u32::from(solved.buffering == Buffering::Fifo),
             interval_ns: solved.interval,
-            bound_ns: solved.promise.bound,
+            bound_ns: solved.guarantee.bound,
             max_age_ns: 0,
         };
         let id = clock::now();
@@ -293,7 +293,7 @@ impl Planner {
             return self.end_remote(PENDING, id);
         }
         self.others.hand([PENDING, plan.number]);
-        self.set_request_id(plan.number, id, &solved.promise);
+        self.set_request_id(plan.number, id, &solved.guarantee);
         self.pipes += 1;
         let heads = solved.stages().iter().enumerate();
         let heads = heads.filter(|(_, stage)| stage.from == 0);
@@ -438,14 +438,14 @@ impl Planner {
             let stage = solved.stages().get(place);
             stage.map_or("?", |stage| self.function(stage.function))
         };
-        for path in solved.promise.paths() {
+        for path in solved.guarantee.paths() {
             say!(
                 "pipe {name} path {} -> {}: within {}, periods sum up to {}, {} lost at most",
                 end(path.head),
                 end(path.tail),
                 Shown(path.bound),
                 Shown(path.periods),
-                Percent(solved.promise.loss)
+                Percent(solved.guarantee.loss)
             );
         }
     }
@@ -479,7 +479,7 @@ impl Planner {
                 let rejection = Diagnostic {
                     flow: entered.flow,
                     before,
-                    known: &self.catalogue,
+                    catalogue: &self.catalogue,
                     standing: &standing,
                     refused,
                 };
@@ -572,11 +572,11 @@ fn tell_end(pipe: &Pipe) {
     if pipe.pipe.fifo == 0 || other.is_some() || last_ones.count() != 1 || !begins_here {
         return;
     }
-    let [entered, left] = [first, last].map(|stage| stage::shared(stage).jobs.load(Relaxed));
+    let [entered, exited] = [first, last].map(|stage| stage::shared(stage).jobs.load(Relaxed));
     say!(
         "pipe {} has ended: {entered} messages entered, {} stayed in it",
         pipe.name(),
-        entered.saturating_sub(left)
+        entered.saturating_sub(exited)
     );
 }
 

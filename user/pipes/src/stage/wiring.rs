@@ -124,8 +124,9 @@ impl Common {
         let take = |bytes| memory::take(pipe, bytes);
         let connected = connect(&entry.pipe, plans, |ends, bytes| {
             let mut edges = edges();
-            let edge =
-                edges.find(|edge| edge.through == 0 && ends == [edge.from.into(), edge.to.into()]);
+            let edge = edges.find(|edge| {
+                edge.remote_partition == 0 && ends == [edge.from.into(), edge.to.into()]
+            });
             edge.map_or_else(
                 || take(bytes),
                 |edge| shared_state::region(edge.first_line(), bytes),
@@ -191,7 +192,7 @@ pub(crate) fn take_up<I: Iterator<Item = Edge>>(
 fn over_cores(entry: &Entry, plans: &mut Plans, edge: Edge) -> Option<()> {
     let ends = [edge.from, edge.to].map(usize::from);
     let [from, to] = ends.map(|place| plans.get(place).is_some_and(Option::is_some));
-    if from == to || edge.through != 0 {
+    if from == to || edge.remote_partition != 0 {
         return Some(());
     }
     let (_, reader) = entry.stages().nth(ends[1])?;

@@ -65,7 +65,7 @@ fn misplaced(
     component: &ComponentDraft,
     end: &EndpointDraft,
 ) -> Option<Problem> {
-    let owned = |name: &At<String>| items(&component.owns).any(|own| own.value == name.value);
+    let owned = |name: &At<String>| items(&component.owns).any(|part| part.value == name.value);
     let mut devices = draft.functions(partition).filter(|(name, _)| owned(name));
     let driven = devices.next();
     let kind = driven.and_then(|(_, device)| device.kind.given());
@@ -91,8 +91,8 @@ fn misplaced(
 
 /// A card has one address.
 fn divided(partition: &PartitionDraft, component: &ComponentDraft) -> Option<Problem> {
-    let mut own = card::own(partition, component);
-    let Some((first, known)) = own.next() else {
+    let mut addresses = card::card_addresses(partition, component);
+    let Some((first, address)) = addresses.next() else {
         // What is wrong with one of them is said of that one.
         let mut ends = component.endpoints.iter();
         let sound = ends.clone().all(|end| card::address(end).is_some());
@@ -104,7 +104,7 @@ fn divided(partition: &PartitionDraft, component: &ComponentDraft) -> Option<Pro
             "add an endpoint that no stage writes, with the card's own address".into(),
         ));
     };
-    let (other, _) = own.find(|(_, other)| other.ip() != known.ip())?;
+    let (other, _) = addresses.find(|(_, other)| other.ip() != address.ip())?;
     Some((
         other.span.clone(),
         format!(

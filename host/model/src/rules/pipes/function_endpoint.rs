@@ -24,17 +24,17 @@ fn check(draft: &Draft, report: &mut Report) {
             let there: Vec<_> = ends
                 .chain(partition.imports().map(|(path, _)| path))
                 .collect();
-            let known = there.iter().map(String::as_str);
+            let names = there.iter().map(String::as_str);
             let built_in = built_in.iter();
             let built_in = built_in.filter(|kind| is_built_in(partition, **kind));
-            let known: Vec<_> = known.chain(built_in.map(|kind| kind.word())).collect();
+            let names: Vec<_> = names.chain(built_in.map(|kind| kind.word())).collect();
             let message = format!(
                 "`{}` has no endpoint `{}`",
                 partition.name.value, name.value
             );
-            let help = match beyond(partition, &name.value) {
+            let help = match import_help(partition, &name.value) {
                 Some(help) => help.to_owned(),
-                None => advice(&name.value, "endpoint", &known),
+                None => advice(&name.value, "endpoint", &names),
             };
             report.add(
                 RULE.at(&name.span, message)
@@ -46,7 +46,7 @@ fn check(draft: &Draft, report: &mut Report) {
 }
 
 /// Remedy for the name of an import that no other endpoint has.
-fn beyond(partition: &PartitionDraft, name: &str) -> Option<&'static str> {
+fn import_help(partition: &PartitionDraft, name: &str) -> Option<&'static str> {
     import(local_name(&partition.name.value, name))?;
     match partition.kind.value()? {
         Kind::Linux if partition.imports().next().is_some() => None,
@@ -70,11 +70,11 @@ pub(super) fn unknown(
     });
     let unknown = ends.filter(|(name, built_in, reads)| {
         let local = local_name(&partition.name.value, &name.value);
-        let described = endpoints(partition).any(|(path, _)| path == local);
+        let is_endpoint = endpoints(partition).any(|(path, _)| path == local);
         let imported = *reads && partition.imports().any(|(path, _)| path == local);
         let mut kinds = built_in.iter();
-        let known = kinds.any(|kind| kind.word() == local && is_built_in(partition, *kind));
-        !described && !imported && !known
+        let is_known = kinds.any(|kind| kind.word() == local && is_built_in(partition, *kind));
+        !is_endpoint && !imported && !is_known
     });
     unknown.map(|(name, built_in, _)| (name, built_in))
 }

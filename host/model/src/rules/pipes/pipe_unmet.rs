@@ -18,8 +18,8 @@ fn check(solution: &Solution<'_>, report: &mut Report) {
     match solution.outcome() {
         None => {}
         Some(Err(failed)) => {
-            let said = failed.said.clone();
-            report.add(said.within(RULE.id, failed.flow, &solution.draft.sources));
+            let remark = failed.remark.clone();
+            report.add(remark.within(RULE.id, failed.flow, &solution.draft.sources));
         }
         Some(Ok(pipes)) => {
             for (task, bound) in late(solution.draft, pipes) {

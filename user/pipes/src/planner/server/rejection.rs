@@ -129,7 +129,7 @@ impl Planner {
         let rejection = Diagnostic {
             flow: "",
             before: 0,
-            known: &self.catalogue,
+            catalogue: &self.catalogue,
             standing: &standing,
             refused,
         };
