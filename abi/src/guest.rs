@@ -7,6 +7,11 @@
 use crate::{NAME_LEN, PAGE_SIZE};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+/// Guest-physical address at which the memory of an RTOS partition starts, and below which lies all else that its
+/// kernel or runtime reaches. Images are linked for it; boards may place it elsewhere for other guests.
+pub const RAM: u64 = 0x4000_0000;
+/// The window of an RTOS partition lies at a multiple of this, and is no larger.
+pub const WINDOW_BYTES: u64 = 32 << 20;
 /// `BULKHEAD` in ASCII.
 pub const GUEST_MAGIC: u64 = u64::from_le_bytes(*b"BULKHEAD");
 /// Channel ends a page has room for.
@@ -115,6 +120,10 @@ pub struct GuestInfo {
     pub cores: u32,
     /// Argument words from the description or the command line (`fault=…` of a run), ASCII.
     pub argument_len: u32,
+    /// INTID of the virtual timer.
+    pub timer: u32,
+    /// Zero.
+    pub reserved: u32,
     /// The argument text.
     pub argument: [u8; 256],
     /// The channel ends.

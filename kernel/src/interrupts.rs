@@ -37,8 +37,6 @@ const LEVEL_PRIORITY: u8 = 0xc0;
 const EDGE: u32 = 2;
 /// The software-generated interrupt by which other cores have this one attend to its mailbox.
 const MAIL: u64 = 0;
-/// INTID of the virtual timer (SBSA, PPI 11).
-const TIMER: u64 = 27;
 const FIRST_SHARED: u64 = 32;
 /// INTIDs from here on mean that none was pending (IHI 0069, 2.2.1).
 const SPECIAL: u64 = 1020;
@@ -46,9 +44,12 @@ const INTID: u64 = 0xff_ffff;
 
 static DISTRIBUTOR: AtomicU64 = AtomicU64::new(0);
 static REDISTRIBUTORS: AtomicU64 = AtomicU64::new(0);
+/// INTID of the virtual timer.
+static TIMER: AtomicU64 = AtomicU64::new(0);
 
 /// Brings up the distributor, on the first core.
-pub(crate) fn start([distributor, redistributors]: [u64; 2]) {
+pub(crate) fn start([distributor, redistributors]: [u64; 2], timer: u32) {
+    TIMER.store(timer.into(), Ordering::Relaxed);
     DISTRIBUTOR.store(distributor + LINEAR, Ordering::Relaxed);
     REDISTRIBUTORS.store(redistributors + LINEAR, Ordering::Relaxed);
     write(distributor + LINEAR + GICD_CTLR, CONTROL);
@@ -91,10 +92,14 @@ pub(crate) fn start_core(rank: u64) {
     registers::set_interrupt_control(0);
     registers::enable_interrupt_group(1);
     let private = redistributor + SGI_FRAME;
-    for intid in [MAIL, TIMER] {
+    let timer = TIMER.load(Ordering::Relaxed);
+    for intid in [MAIL, timer] {
         write_byte(private + GICD_IPRIORITYR + intid, PRIORITY);
     }
-    write(private + GICD_ISENABLER, 1 << TIMER | 1 << MAIL);
+    write(
+        private + GICD_ISENABLER,
+        1_u32.wrapping_shl(timer as u32) | 1 << MAIL,
+    );
     registers::set_timer_deadline(u64::MAX);
     registers::set_timer_control(1);
 }
@@ -130,7 +135,8 @@ pub(crate) fn disable_shared(intid: u64) {
 pub(crate) fn serve<H: Hal>(kernel: Kernel<'_, H>, began: u64) {
     kernel.interrupted(began);
     let intid = registers::acknowledge() & INTID;
-    let done = if intid == TIMER {
+    let timer = TIMER.load(Ordering::Relaxed);
+    let done = if intid == timer {
         kernel.tick(began);
         true
     } else if intid == MAIL {
@@ -142,7 +148,7 @@ pub(crate) fn serve<H: Hal>(kernel: Kernel<'_, H>, began: u64) {
     if done {
         registers::end_interrupt(intid);
     }
-    if intid != TIMER {
+    if intid != timer {
         kernel.leave_interrupt();
     }
 }

@@ -17,7 +17,9 @@ const PAGE: u64 = 4096;
 const BLOCK: u64 = 2 << 20;
 const GIGABYTE: u64 = 1 << 30;
 /// First address of guest memory.
-const MEMORY: u64 = 0x4000_0000;
+const MEMORY: u64 = bulkhead_abi::guest::RAM;
+/// [`take_over`] maps the image in the gigabyte after the one of devices.
+const _: () = assert!(MEMORY == GIGABYTE);
 
 /// MAIR_EL1: 0 = normal write-back read/write-allocate, 1 = device nGnRE.
 pub(crate) const MAIR: u64 = 0x04ff;

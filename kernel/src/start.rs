@@ -10,7 +10,7 @@ use crate::entry::{bulkhead_broken, kernel};
 use crate::machine::{COMPONENT_LOG, FRAMES, Machine, has_long_lines};
 use crate::space::{self, LINEAR, MAIR, TCR};
 use crate::{interrupts, registers};
-use bulkhead_abi::guest::{GUEST_MAGIC, GuestInfo, GuestPage};
+use bulkhead_abi::guest::{GUEST_MAGIC, GuestInfo, GuestPage, WINDOW_BYTES};
 use bulkhead_abi::kernel::{ARCHIVE_MAGIC, Archive, KERNEL_STACK_BYTES, MAX_CORES};
 use bulkhead_abi::{PAGE_SIZE, VERSION, component_log};
 use bulkhead_kernel_core::boot::Offer;
@@ -131,8 +131,6 @@ extern "C" fn bulkhead_start_core(page: u64) {
     kernel().begin();
 }
 
-/// Most that the window of a partition can be.
-const WINDOW_BYTES: u64 = 32 << 20;
 /// ID_AA64MMFR0_EL1.ASIDBits of 16-bit identities.
 const WIDE_IDENTITIES: u64 = 2;
 
@@ -172,7 +170,7 @@ fn start(info_address: u64) -> Result<(), u64> {
     FRAMES.count.store(pages, Ordering::Relaxed);
     keep_archive(archive_address, archive.pages);
     keep_component_log(page.component_log);
-    interrupts::start(info.interrupt_controller);
+    interrupts::start(info.interrupt_controller, info.timer);
     for rank in 0..cores {
         let at = Ref::offered(core_pages + LINEAR + rank * PAGE_SIZE);
         let core = Core::new(at, Machine.frame(at));

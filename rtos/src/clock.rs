@@ -56,7 +56,5 @@ pub(crate) fn silence_timer() {
     registers::set_timer_control(ENABLE | MASK);
 }
 
-/// INTID of the virtual timer (SBSA, PPI 11).
-pub(crate) const TIMER_INTID: u32 = 27;
 const ENABLE: u64 = 1;
 const MASK: u64 = 2;

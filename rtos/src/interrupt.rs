@@ -37,6 +37,9 @@ static UNEXPECTED: AtomicU64 = AtomicU64::new(0);
 
 static CONTROLLER: Lock<Option<Gic>> = Lock::new(None);
 
+/// INTID of the virtual timer; none before [`set_controller`].
+static TIMER: AtomicU32 = AtomicU32::new(SPECIAL);
+
 /// An enabled interrupt.
 #[derive(Clone, Copy)]
 pub struct Interrupt(&'static Place);
@@ -59,7 +62,7 @@ impl Interrupt {
 /// or the INTID is none of an interrupt or the timer's. Again for one that is enabled changes its
 /// handler.
 pub fn enable(intid: u32, handler: Option<Handler>) -> Option<Interrupt> {
-    if intid >= SPECIAL || intid == clock::TIMER_INTID {
+    if intid >= SPECIAL || intid == TIMER.load(Ordering::Relaxed) {
         return None;
     }
     let place = find(intid).or_else(|| take(intid))?;
@@ -90,7 +93,8 @@ fn take(intid: u32) -> Option<&'static Place> {
     })
 }
 
-pub(crate) fn set_controller(gic: Gic) {
+pub(crate) fn set_controller(gic: Gic, timer: u32) {
+    TIMER.store(timer, Ordering::Relaxed);
     CONTROLLER.with(|controller| *controller = Some(gic));
 }
 
@@ -99,7 +103,7 @@ pub(crate) fn start_core(rank: u32) {
     CONTROLLER.with(|controller| {
         if let Some(gic) = controller {
             gic.start_core(rank);
-            gic.enable(clock::TIMER_INTID, rank);
+            gic.enable(TIMER.load(Ordering::Relaxed), rank);
         }
     });
 }
@@ -115,7 +119,7 @@ pub(crate) fn dispatch() {
     if intid >= SPECIAL {
         return;
     }
-    if intid == clock::TIMER_INTID {
+    if intid == TIMER.load(Ordering::Relaxed) {
         clock::silence_timer();
     } else if let Some(place) = find(intid) {
         place.count.fetch_add(1, Ordering::Relaxed);

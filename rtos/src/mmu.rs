@@ -15,7 +15,7 @@ use core::arch::asm;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// Address at which the linker script places the image.
-const IMAGE: u64 = 0x4000_0000;
+const IMAGE: u64 = bulkhead_abi::guest::RAM;
 
 /// Level 1 of a 32-bit address space.
 #[repr(C, align(64))]

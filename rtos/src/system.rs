@@ -31,7 +31,7 @@ impl System {
             return Err(NoGuestInfo);
         }
         mmu::map_data(info.memory[0], info.memory[1]);
-        interrupt::set_controller(Gic::at(info.interrupt_controller));
+        interrupt::set_controller(Gic::at(info.interrupt_controller), info.timer);
         Ok(Self {
             page,
             heartbeat: shared::word(address + HEARTBEAT_OFFSET),

@@ -3,6 +3,9 @@
 mod tool;
 mod tutorial;
 
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 use tool::Fresh;
 use tutorial::{blocks, shell, tutorial};
 
@@ -72,7 +75,18 @@ fn followed(name: &str, text: &str) -> Fresh {
         String::from_utf8_lossy(&ran.stderr)
     );
     assert!(output.contains("PASS: every promise was kept"), "{output}");
+    // What the text shows of the console is what one sees, but for numbers.
+    let output = without_numbers(&output);
+    let shown = text.split('`').filter(|code| code.starts_with("blink | "));
+    for line in shown {
+        assert!(output.contains(&without_numbers(line)), "{line}: {output}");
+    }
     fresh
+}
+
+/// The text without its digits.
+fn without_numbers(text: &str) -> String {
+    text.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
 /// Replaces a file of the folder, and runs the system; it passes, and prints `words`.
@@ -114,14 +128,187 @@ fn the_tutorial_in_c() {
     );
 }
 
+/// The listings of the tutorial are a whole program, which runs in the place of the template's.
 #[test]
 fn the_tutorial_in_rust() {
-    followed("tutorial-rust", &tutorial("application-rust.md"));
+    let text = tutorial("application-rust.md");
+    let fresh = followed("tutorial-rust", &text);
+    let program = blocks(&text, "rust,ignore").join("\n");
+    // The template has no channel whose doorbell could ring, so `listen` and `share` are linked and not called.
+    let used = "#[used]\nstatic LISTEN: fn(&mut First, &ChannelEnd) -> Result<(), Status> = listen;\n\
+                #[used]\nstatic SHARE: fn(u64) = share;\n";
+    replaced_and_passed(
+        &fresh,
+        "blink",
+        ["blink/app/src/main.rs", &format!("{program}\n{used}")],
+        &["number 20, "],
+    );
 }
 
+/// The listings of the tutorial run in the place of the template's functions, in both languages.
 #[test]
 fn the_tutorial_of_pipes() {
-    followed("tutorial-pipe", &tutorial("pipe.md"));
+    let text = tutorial("pipe.md");
+    let fresh = followed("tutorial-pipe", &text);
+    let listings = blocks(&text, "rust");
+    let [functions, program] = &listings[..] else {
+        panic!("{listings:?}")
+    };
+    std::fs::write(fresh.0.join("mine/functions/src/functions.rs"), functions).expect("its own");
+    let program = ["mine/functions/src/main.rs", program];
+    replaced_and_passed(&fresh, "mine", program, &["  kept", "PASS"]);
+    let description = fresh.0.join("mine/system.toml");
+    let description = std::fs::read_to_string(description).expect("made");
+    let without_comments = |text: &str| -> Vec<String> {
+        let lines = text
+            .lines()
+            .filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+        lines.map(str::to_owned).collect()
+    };
+    let described = without_comments(&description.replace("mine", "NAME"));
+    for line in without_comments(&blocks(&text, "toml")[0].replace("mine", "NAME")) {
+        assert!(described.contains(&line), "{line}");
+    }
+    let made = fresh.bulkhead(&["new", "--pipe", "mine-c", "--lang", "c"]);
+    assert!(made.status.success(), "{made:?}");
+    let functions = ["mine-c/functions/functions.c", &blocks(&text, "c")[0]];
+    replaced_and_passed(&fresh, "mine-c", functions, &["  kept", "PASS"]);
+}
+
+/// Copies the library of policies into a folder, as the one crate of a workspace with the checkout's versions and lints.
+fn library_of_policies(fresh: &Fresh) {
+    let paths = ["lib/sched", "Cargo.lock", "rust-toolchain.toml"];
+    let copied = Command::new("cp")
+        .arg("-r")
+        .args(paths.map(|path| tool::checkout().join(path)))
+        .arg(&fresh.0)
+        .status();
+    assert!(copied.is_ok_and(|status| status.success()), "a copy");
+    let workspace = std::fs::read_to_string(tool::checkout().join("Cargo.toml")).expect("a file");
+    let (_, settings) = workspace
+        .split_once("[workspace.package]")
+        .expect("a workspace");
+    let head = "[workspace]\nresolver = \"3\"\nmembers = [\"sched\"]\n[workspace.package]";
+    std::fs::write(fresh.0.join("Cargo.toml"), format!("{head}{settings}")).expect("its own");
+}
+
+/// Code within a line of a text, by its beginning.
+fn inline<'t>(text: &'t str, start: &str) -> &'t str {
+    let mut all = text.split('`').skip(1).step_by(2);
+    all.find(|code| code.starts_with(start))
+        .unwrap_or_else(|| panic!("the text names {start}"))
+}
+
+/// The file of the tutorial's policy, as step 1 says, with the function that step 4 adds.
+fn policy_source(text: &str) -> String {
+    let code = &blocks(text, "rust")[0];
+    let (code, _) = code
+        .split_once("use bulkhead_sched::harness")
+        .expect("the test comes last");
+    let (_, code) = code.split_once("\n\n").expect("imports come first");
+    let imports = ["use crate::policy::interface", "use crate::thread"];
+    let imports = imports.map(|start| inline(text, start)).join("\n");
+    let quantum = inline(text, "pub const fn set_quantum");
+    let derived = "/// The thread that has run least is next.\n#[derive(Clone, Debug)]\npub struct";
+    let new = "    pub const fn new";
+    let documented = format!("    /// Sets its quantum.\n    {quantum}\n    /// No thread.\n{new}");
+    let code = code
+        .replacen("pub struct", derived, 1)
+        .replacen(new, &documented, 1);
+    format!("//! Least served\n\n{imports}\n\n{code}")
+}
+
+/// The steps with which the tutorial adds its policy to the library, in a copy of it: the policy passes the library's tests.
+#[test]
+#[ignore = "long"]
+fn the_tutorial_of_policies() {
+    let text = tutorial("policy.md");
+    let fresh = Fresh::new("tutorial-policy");
+    library_of_policies(&fresh);
+    let policies = fresh.0.join("sched/src/policy");
+    let edit = |file: &str, edit: &dyn Fn(String) -> String| {
+        let old = std::fs::read_to_string(policies.join(file)).unwrap_or_default();
+        std::fs::write(policies.join(file), edit(old)).expect("its own");
+    };
+    edit("least_served.rs", &|_| policy_source(&text));
+    let declared = ["mod least_served;", "pub use least_served"].map(|start| inline(&text, start));
+    edit("mod.rs", &|old| format!("{old}\n{}\n", declared.join("\n")));
+    let steps = text.split("```text\n").skip(1);
+    let steps: Vec<_> = steps.filter_map(|rest| rest.split("```").next()).collect();
+    let [line, choice, _commands] = &steps[..] else {
+        panic!("{steps:?}")
+    };
+    let import = inline(&text, "use crate::policy::least_served");
+    edit("chosen.rs", &|old| {
+        let first = "use crate::policy::interface";
+        let head = "policies! {\n    ($)\n";
+        let with = old
+            .replacen(first, &format!("{import}\n{first}"), 1)
+            .replacen(head, &format!("{head}{line}"), 1);
+        format!("{with}\n{choice}")
+    });
+    let arguments = "test --quiet --package bulkhead-sched --lib every_policy_by_its_name";
+    let tested = Command::new(env!("CARGO"))
+        .args(arguments.split(' '))
+        .current_dir(&fresh.0)
+        .env("CARGO_TARGET_DIR", fresh.0.join("target"))
+        .output()
+        .expect("cargo");
+    let output = String::from_utf8_lossy(&tested.stdout);
+    let errors = String::from_utf8_lossy(&tested.stderr);
+    let passed = tested.status.success() && output.contains("1 passed");
+    assert!(passed, "{output}{errors}");
+}
+
+/// The commands of the README, one after the other; the console is attached while its system runs.
+#[test]
+#[ignore = "long"]
+fn the_commands_of_the_readme() {
+    let text = std::fs::read_to_string(tool::checkout().join("README.md")).expect("a README");
+    let fresh = Fresh::new("readme");
+    // The measured times of `pipes` are written beside its description.
+    let copied = Command::new("cp")
+        .arg("-r")
+        .arg(tool::checkout().join("systems/pipes"))
+        .arg(fresh.0.join("pipes"))
+        .status();
+    assert!(copied.is_ok_and(|status| status.success()), "a copy");
+    let all = blocks(&text, "").pop().expect("commands");
+    let consoles: Vec<_> = all
+        .lines()
+        .filter(|line| line.contains("bulkhead console"))
+        .collect();
+    assert_eq!(consoles.len(), 1, "{all}");
+    for line in all
+        .lines()
+        .filter(|line| !line.contains("bulkhead console"))
+    {
+        std::thread::scope(|scope| {
+            let ran = scope.spawn(|| shell(&fresh, line));
+            if line.contains("bulkhead run") {
+                let attached = std::iter::repeat_with(|| shell(&fresh, consoles[0]))
+                    .find(|attached| attached.status.success() || ran.is_finished());
+                let shown =
+                    attached.map(|attached| String::from_utf8_lossy(&attached.stdout).into_owned());
+                assert!(
+                    shown.is_some_and(|shown| !shown.is_empty()),
+                    "{}",
+                    consoles[0]
+                );
+            }
+            let ran = ran.join().expect("a shell");
+            let output = String::from_utf8_lossy(&ran.stdout);
+            let errors = String::from_utf8_lossy(&ran.stderr);
+            assert!(ran.status.success(), "{line}: {output}{errors}");
+            assert!(
+                !output.is_empty() || !errors.is_empty(),
+                "{line} prints nothing"
+            );
+            let passes =
+                !line.contains("bulkhead run") || output.contains("PASS: every promise was kept");
+            assert!(passes, "{line}: {output}");
+        });
+    }
 }
 
 #[test]
@@ -251,4 +438,73 @@ fn bad_names_are_refused() {
     }
     let left = std::fs::read_dir(&fresh.0).expect("its own").count();
     assert_eq!(left, 0, "something was made all the same");
+}
+
+/// Identities of a process's children.
+fn children(process: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task"))
+        .into_iter()
+        .flatten();
+    let lists =
+        tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("children")).ok());
+    let all: Vec<_> = lists.collect();
+    let words = all.iter().flat_map(|list| list.split_whitespace());
+    words.filter_map(|word| word.parse().ok()).collect()
+}
+
+/// Starts a long run, and `closes` the terminal once the first line of its partition has come. The tool ends without a panic, and
+/// the emulator with it.
+fn closed(name: &str, close: impl FnOnce(&mut Child)) {
+    let fresh = Fresh::new(name);
+    let made = fresh.bulkhead(&["new", "--app", name, "--lang", "c"]);
+    assert!(made.status.success(), "{made:?}");
+    let mut run = Command::new(tool::tool())
+        .args(["run", name, "--for", "80000s"])
+        .current_dir(&fresh.0)
+        .env("BULKHEAD_ROOT", tool::checkout())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the tool");
+    let mut lines = BufReader::new(run.stdout.take().expect("piped")).lines();
+    let is_there = lines.any(|line| line.is_ok_and(|line| line.contains("number 3, ")));
+    assert!(is_there, "the partition prints");
+    let emulators = children(run.id());
+    assert!(!emulators.is_empty(), "the emulator runs");
+    // The other end of the pipe closes with `lines`.
+    drop(lines);
+    close(&mut run);
+    let mut errors = String::new();
+    let mut stderr = run.stderr.take().expect("piped");
+    stderr.read_to_string(&mut errors).expect("text");
+    let status = run.wait().expect("it ended");
+    assert!(!status.success(), "{status}");
+    assert!(!errors.contains("panicked"), "{errors}");
+    let remains = |process: &u32| {
+        let state = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        // An orphan without a reaper stays as a zombie.
+        state
+            .rsplit_once(") ")
+            .is_some_and(|(_, state)| !state.starts_with('Z'))
+    };
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while emulators.iter().any(remains) {
+        assert!(Instant::now() < deadline, "the emulator goes on");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_closed_output_ends_the_emulator() {
+    closed("closed-pipe", |_| ());
+}
+
+#[test]
+fn a_hangup_ends_the_emulator() {
+    closed("closed-hangup", |run| {
+        let hangup = Command::new("kill")
+            .args(["-HUP", &run.id().to_string()])
+            .status();
+        assert!(hangup.is_ok_and(|status| status.success()), "a signal");
+    });
 }

@@ -199,7 +199,7 @@ fn inversion_is_bounded_by_the_critical_section() {
 }
 
 #[test]
-fn a_deadlock_is_reported_to_who_would_close_it() {
+fn a_deadlock_is_reported_to_the_thread_that_would_close_it() {
     scene!();
     static A: Mutex<()> = Mutex::new(());
     static B: Mutex<()> = Mutex::new(());
@@ -301,7 +301,7 @@ fn a_semaphore_serves_the_most_important_first() {
 }
 
 #[test]
-fn events_serve_all_whom_they_satisfy() {
+fn events_serve_all_threads_that_they_satisfy() {
     scene!();
     static EVENTS: Events = Events::new();
     thread!(any, API, {

@@ -303,9 +303,7 @@ fn run(context: &Context, (name, words): (&str, &str), mission: &str) -> Result<
     let bursts = if name == LOADS[2].0 { BURSTS } else { "" };
     let words = format!("{words} {bursts}");
     let arguments = [(CLIENT, words.trim()), (MISSION, mission.trim())];
-    // The client's own words would come first.
-    let changes = ["partition.client.command_line="];
-    let setting = context.build("l3c-burst", BURST_SYSTEM, &changes, &arguments)?;
+    let setting = context.build("l3c-burst", BURST_SYSTEM, &[], &arguments)?;
     setting.run_for(context)?;
     let timing = setting.timing();
     let alone = without_echo(&timing);

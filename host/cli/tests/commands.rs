@@ -231,7 +231,7 @@ fn a_pipeline_is_solved_beside_those_of_a_system() {
 
 /// Each of its stages would take a job in 10 ms, for which the pipes and the loop leave no room.
 #[test]
-fn a_pipeline_that_requires_nothing_takes_from_nobody() {
+fn a_pipeline_without_requirements_takes_nothing_from_others() {
     let line = [
         "pipe",
         "solve",

@@ -77,7 +77,7 @@ pub fn pack(
     let end = ends.max().unwrap_or(0).next_multiple_of(PAGE_SIZE);
     let partition = described.system.partition(described.partition);
     let mut piece = Piece::new(Ipa(end), bytes);
-    let memory_end = described.system.board.guest.ram + partition.memory;
+    let memory_end = described.system.board.ram_of(partition.kind) + partition.memory;
     // A large memory is not zeroed as a whole when the partition starts anew.
     let zeroed = zeroed_bytes(MAX_CORES as u64, partition.memory);
     piece.size = (piece.size + zeroed).min(memory_end.saturating_sub(end));

@@ -117,7 +117,18 @@ fn target_folder(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
+/// Fails with the name of the folder if cargo cannot leave anything there; its own message would name a file of its own.
+fn check_writable(folder: &Path) -> Result<(), BuildError> {
+    let written = fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder));
+    written.map(drop).map_err(|error| BuildError {
+        help: "make the checkout writable, or name another folder in the environment variable CARGO_TARGET_DIR"
+            .into(),
+        ..BuildError::unwritable(folder, &error)
+    })
+}
+
 fn run(root: &Path, mut command: Command, crates: &[String]) -> Result<Executables, BuildError> {
+    check_writable(&target_folder(root))?;
     let output = command.output().map_err(|error| no_cargo(&error))?;
     if !output.status.success() {
         return Err(failed(crates, &output));
@@ -292,5 +303,28 @@ pub fn only_executable<'a>(built: &'a Executables, name: &str) -> Result<&'a Pat
                 "name a crate with one `main`",
             ))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_named() {
+        let folder = std::env::temp_dir().join(format!("bulkhead-target-{}", std::process::id()));
+        assert!(check_writable(&folder).is_ok());
+        assert_eq!(fs::read_dir(&folder).expect("its own").count(), 0);
+        fs::remove_dir(&folder).expect("its own");
+        // No folder can be made below a file, whoever asks.
+        fs::write(&folder, "").expect("a file");
+        let error = check_writable(&folder.join("target")).expect_err("no folder");
+        assert!(
+            error.message.contains(&folder.display().to_string()),
+            "{}",
+            error.message
+        );
+        assert!(error.help.contains("CARGO_TARGET_DIR"), "{}", error.help);
+        fs::remove_file(&folder).expect("its own");
     }
 }

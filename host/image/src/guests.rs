@@ -182,7 +182,7 @@ impl<'a> Gatherer<'a> {
         image: &Image,
         programs: &[PathBuf],
     ) -> Result<GuestImage, BuildError> {
-        let ram = self.system.board.guest.ram;
+        let ram = self.system.board.ram_of(partition.kind);
         match image {
             Image::Crate(name) => crate_image(only_executable(&self.built, name)?),
             Image::Components(components) => self.components(partition, components, programs),

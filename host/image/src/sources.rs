@@ -119,7 +119,7 @@ pub fn build(root: &Path, folder: &Path, out: &Path) -> Result<PathBuf, BuildErr
     };
     let built = crates::build(root, Target::Partition, &[runtime.library.to_owned()], 0)?;
     let library = crates::only_executable(&built, runtime.library)?;
-    fs::create_dir_all(out).map_err(|error| BuildError::unreadable(out, &error))?;
+    fs::create_dir_all(out).map_err(|error| BuildError::unwritable(out, &error))?;
     let name = folder.file_name().unwrap_or("program".as_ref());
     let program = out.join(name).with_extension("elf");
     compile(root, folder, &files, (runtime, library), &program)?;

@@ -147,7 +147,7 @@ mod tests {
     /// Bands, slots and time partitions are opt-in, and so is scheduling overhead: a description without them
     /// gets no word of them.
     #[test]
-    fn who_asks_for_nothing_of_it_gets_the_bytes_that_there_were_before() {
+    fn descriptions_without_it_give_the_same_bytes() {
         let described = size_of::<abi::Head>() + size_of::<abi::Vcpu>();
         let plain = pack(&timing());
         assert_eq!(plain.len(), described);

@@ -2,9 +2,10 @@
 //!
 //! Read from `boards/NAME.toml`. Addresses and interrupt numbers stand there and nowhere else.
 
-use crate::system::DeviceId;
+use crate::system::{DeviceId, Kind};
 use bulkhead_abi::config::start;
-use bulkhead_abi::device::{self, Class, Kind};
+use bulkhead_abi::device::{self, Class};
+use bulkhead_abi::guest::RAM;
 
 /// A board.
 #[derive(Clone, Debug)]
@@ -150,6 +151,10 @@ pub struct Pcie {
     pub ports: [u64; 2],
     /// Memory below 4 GiB, at the same address on the bus: physical address and bytes.
     pub memory: [u64; 2],
+    /// Guest-physical addresses of those ports, and of that memory.
+    pub guest_ports: u64,
+    /// Likewise.
+    pub guest_memory: u64,
     /// SPIs of pin A of the slots 0 to 3 of the root bus. Further slots and pins rotate through
     /// them.
     pub lines: [u32; 4],
@@ -214,6 +219,8 @@ pub struct Device {
     pub address: u64,
     /// Bytes.
     pub size: u64,
+    /// Guest-physical address at which its owner sees it, unless it is the owner's console.
+    pub guest: u64,
     /// SPI numbers (INTID - 32).
     pub spis: Vec<u32>,
     /// Edge-triggered (else level).
@@ -224,6 +231,8 @@ pub struct Device {
     pub compatible: Vec<String>,
     /// Input clock for the device tree, if it has one.
     pub clock_hz: Option<u32>,
+    /// For flash: bytes of a word.
+    pub bank_width: Option<u32>,
 }
 
 /// The machine that emulates the board.
@@ -252,7 +261,7 @@ impl Device {
 
     /// Row of its kind in the registry.
     #[must_use]
-    pub fn known_kind(&self) -> Option<&'static Kind> {
+    pub fn known_kind(&self) -> Option<&'static device::Kind> {
         device::find(&self.kind)
     }
 
@@ -291,6 +300,15 @@ impl Board {
     pub fn max_memory(&self) -> u64 {
         let sizes = self.memory.iter().map(|range| range.size);
         sizes.fold(0, u64::saturating_add)
+    }
+
+    /// Guest-physical address at which the memory of a partition of that kind starts.
+    #[must_use]
+    pub const fn ram_of(&self, kind: Kind) -> u64 {
+        match kind {
+            Kind::Rtos => RAM,
+            Kind::Linux | Kind::Image => self.guest.ram,
+        }
     }
 
     /// Private interrupts that belong to EL2, bit by INTID.

@@ -10,7 +10,8 @@ use crate::draft::{Field, Section, display, join};
 use crate::registry::BOARD;
 use crate::rules::shape::syntax;
 use crate::rules::system::{
-    board_cores, board_firmware, board_inconsistent, board_memory, unknown_board,
+    board_cores, board_dma, board_firmware, board_guest, board_inconsistent, board_memory,
+    unknown_board,
 };
 use crate::shape;
 use crate::source::Sources;
@@ -91,6 +92,8 @@ fn read(text: &str, base: usize, report: &mut Report) -> Option<Board> {
         board_cores::check(board, &table, &mut findings);
         board_memory::check(board, &table, &mut findings);
         board_firmware::check(board, &table, &mut findings);
+        board_dma::check(board, &table, &mut findings);
+        board_guest::check(board, &table, &mut findings);
     }
     let sound = !findings.has_errors();
     report.take(findings);
@@ -216,11 +219,15 @@ fn interrupts(facts: &Facts<'_>) -> Option<Interrupts> {
 
 fn pcie(facts: &Facts<'_>) -> Option<Pcie> {
     let section = Section::of(facts.table, "pcie");
+    let [ports, memory]: [[u64; 2]; 2] =
+        [facts.list("pcie", "ports")?, facts.list("pcie", "memory")?];
     Some(Pcie {
         configuration: facts.number("pcie", "configuration")?,
         guest_configuration: facts.number("pcie", "guest_configuration")?,
-        ports: facts.list("pcie", "ports")?,
-        memory: facts.list("pcie", "memory")?,
+        guest_ports: section.number("guest_ports").or(ports[0])?,
+        guest_memory: section.number("guest_memory").or(memory[0])?,
+        ports,
+        memory,
         lines: facts.list("pcie", "lines")?.map(|spi| spi as u32),
         smmu: facts.number("pcie", "smmu"),
         bridge: facts.text("pcie", "bridge")?,
@@ -268,6 +275,9 @@ fn device(section: Section<'_>) -> Option<Device> {
         kind: section.text("kind").value()?,
         address: section.number("address").value()?,
         size: section.number("size").value()?,
+        guest: section
+            .number("guest")
+            .or(section.number("address").value()?)?,
         spis: plain(section.numbers("spis"))
             .iter()
             .map(|spi| *spi as u32)
@@ -276,6 +286,10 @@ fn device(section: Section<'_>) -> Option<Device> {
         dma: section.flag("dma").or(false)?,
         compatible: plain(section.texts("compatible")),
         clock_hz: section.number("clock_hz").value().map(|hz| hz as u32),
+        bank_width: section
+            .number("bank_width")
+            .value()
+            .map(|bytes| bytes as u32),
         name: section.name.value,
     })
 }

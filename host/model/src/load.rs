@@ -6,6 +6,7 @@
 use crate::diagnostic::{Diagnostic, Report};
 use crate::document::{self, SyntaxError};
 use crate::draft::{Draft, Section, Surroundings, display};
+use crate::pipes::advice::Unmet;
 use crate::pipes::solution::Solution;
 use crate::registry::DESCRIPTION;
 use crate::rules::shape::{bad_name, description_unreadable, duplicate_name, syntax};
@@ -63,6 +64,45 @@ pub fn check(
     root: &Path,
     overrides: &Overrides,
 ) -> Result<(System, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let checked = check_once(file, text.clone(), root, overrides);
+    checked.map_err(|Refused { mut found, unmet }| {
+        if let Some(unmet) = unmet.filter(Unmet::has_looser) {
+            unmet.advise(&mut found, |flow| {
+                let mut overrides = overrides.clone();
+                match overrides.flow.as_mut().filter(|one| **one == unmet.flow) {
+                    Some(asked) => flow.clone_into(asked),
+                    None => overrides
+                        .set
+                        .push(format!("pipe.{}.flow={flow}", unmet.name)),
+                }
+                let checked = check_once(file, text.clone(), root, &overrides);
+                checked.map_or_else(|refused| refused.found, |_| Vec::new())
+            });
+        }
+        found
+    })
+}
+
+/// A description that is refused.
+struct Refused {
+    /// All that is wrong.
+    found: Vec<Diagnostic>,
+    /// The pipe whose requirement cannot be met.
+    unmet: Option<Unmet>,
+}
+
+impl From<Vec<Diagnostic>> for Refused {
+    fn from(found: Vec<Diagnostic>) -> Self {
+        Self { found, unmet: None }
+    }
+}
+
+fn check_once(
+    file: &Path,
+    text: String,
+    root: &Path,
+    overrides: &Overrides,
+) -> Result<(System, Vec<Diagnostic>), Refused> {
     let mut report = Report::default();
     let mut sources = Sources::default();
     let folder = file.parent().unwrap_or(Path::new("")).to_path_buf();
@@ -98,7 +138,10 @@ pub fn check(
     if !errors.iter().any(syntax::is_structural) {
         rules::check(&solution, &mut report);
     }
-    finish(&solution, report, &sources)
+    finish(&solution, report, &sources).map_err(|found| Refused {
+        found,
+        unmet: Unmet::of(&solution),
+    })
 }
 
 fn finish(

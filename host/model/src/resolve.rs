@@ -9,7 +9,7 @@ use crate::draft::{
 };
 use crate::pipes::Pipe;
 use crate::pipes::crossing;
-use crate::pipes::scheduled;
+use crate::pipes::schedule;
 use crate::pipes::shared_state::SharedState;
 use crate::pipes::solution::Solution;
 use crate::system::{
@@ -106,7 +106,7 @@ fn arrange(draft: &Draft, partitions: &mut [Partition], pipes: &[Pipe]) -> Optio
     let remote_partitions: Vec<_> = (0..partitions.len()).map(remote_partitions).collect();
     for (index, partition) in partitions.iter_mut().enumerate() {
         let id = PartitionId(index);
-        scheduled::extend(&mut partition.timing, pipes, (id, &draft.partitions[index]));
+        schedule::extend(&mut partition.timing, pipes, (id, &draft.partitions[index]));
         if let Some(shared_state) = SharedState::of(pipes, id, &draft.partitions[index]) {
             shared_state.arrange(partition);
         }

@@ -127,7 +127,8 @@ impl Sources {
     }
 
     /// The text of a span.
-    pub(crate) fn text(&self, span: &Span) -> Option<&str> {
+    #[must_use]
+    pub fn text(&self, span: &Span) -> Option<&str> {
         let source = self.at(span.start)?;
         let local = |offset: usize| offset.checked_sub(source.base);
         source.text.get(local(span.start)?..local(span.end)?)

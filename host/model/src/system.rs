@@ -402,16 +402,19 @@ impl System {
     /// Returns whether flows that are typed elsewhere may have stages in a partition.
     #[must_use]
     pub fn runs_remote_stages(&self, id: PartitionId) -> bool {
-        self.client_of(id).is_some()
+        self.client_with_stages_in(id).is_some()
     }
 
     /// The client partition with flows that may have stages in that one, if there is one, and how.
     #[must_use]
-    pub fn client_of(&self, id: PartitionId) -> Option<(PartitionId, &RemotePartition)> {
+    pub fn client_with_stages_in(
+        &self,
+        id: PartitionId,
+    ) -> Option<(PartitionId, &RemotePartition)> {
         let all = self.partitions.iter().enumerate();
-        let mut all = all.flat_map(|(who, one)| {
-            let remote_partitions = one.remote_partitions.iter();
-            remote_partitions.map(move |one| (PartitionId(who), one))
+        let mut all = all.flat_map(|(number, one)| {
+            let remote = one.remote_partitions.iter();
+            remote.map(move |one| (PartitionId(number), one))
         });
         all.find(|(_, remote_partitions)| remote_partitions.partition == id)
     }

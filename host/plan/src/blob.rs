@@ -205,7 +205,7 @@ impl Parts<'_> {
         config.standby = partition
             .standby
             .map_or(NO_PARTITION, |standby| standby.0 as u32);
-        config.memory = [guest.ram, partition.memory];
+        config.memory = [self.system.board.ram_of(partition.kind), partition.memory];
         (config.entry, config.argument) = (view.start.entry.0, view.start.argument);
         config.segments = blob.add(&self.segments(&view.start));
         if let Some(alternate) = &view.alternate {

@@ -5,7 +5,7 @@
 
 use bulkhead_abi::device::Class;
 use bulkhead_abi::guest::{ChannelEnd, ChannelKind, HEARTBEAT_OFFSET, NONE, Role};
-use bulkhead_abi::name_text;
+use bulkhead_abi::{PAGE_SIZE, name_text};
 use bulkhead_formats::region::Range;
 use bulkhead_model::board::{Device, Pcie};
 use bulkhead_model::pipes::Apart;
@@ -22,6 +22,7 @@ use crate::window::{Slot, Window};
 use crate::{bridge, ends, pipes};
 
 const GIC: u32 = 1;
+/// Handle of the first clock.
 const CLOCK: u32 = 2;
 /// First INTID of a private peripheral interrupt.
 const PPI_BASE: u32 = 16;
@@ -33,8 +34,6 @@ const LEVEL_HIGH: u32 = 4;
 /// Bytes of a redistributor: RD and SGI frame.
 const REDISTRIBUTOR_SIZE: u64 = 0x2_0000;
 const DISTRIBUTOR_SIZE: u64 = 0x1_0000;
-/// Bytes of a word of flash: two chips of 16 bits side by side, as on qemu-virt.
-const FLASH_BANK_WIDTH: u32 = 4;
 
 /// Inputs of a tree.
 pub struct Facts<'a> {
@@ -105,15 +104,11 @@ impl Facts<'_> {
     }
 
     /// The UART that is the guest's console, emulated or real.
-    fn uart(&self) -> Option<(&Device, bool)> {
+    fn uart(&self) -> Option<(Device, bool)> {
         let board = &self.system.board;
         match self.this().console {
-            Console::Device(id) => Some((board.device(id), true)),
-            Console::Emulated => board
-                .devices
-                .iter()
-                .find(|device| device.known_kind().is_some_and(|kind| kind.is_emulated))
-                .map(|uart| (uart, false)),
+            Console::Device(id) => Some((board.device(id).clone(), true)),
+            Console::Emulated => Some((emulated_uart(board.guest.uart), false)),
             Console::Memory => None,
         }
     }
@@ -123,7 +118,9 @@ impl Facts<'_> {
         let mut words = Vec::new();
         if matches!(self.this().image, Image::Linux { .. }) {
             let uart = self.uart();
-            let names = uart.and_then(|(device, _)| device.known_kind()?.linux);
+            let names = uart
+                .as_ref()
+                .and_then(|(device, _)| device.known_kind()?.linux);
             if let (Some((_, is_real)), Some([console, early])) = (uart, names) {
                 words.push(format!("console={console}"));
                 if !is_real {
@@ -232,19 +229,23 @@ impl Facts<'_> {
     fn devices(&self, fdt: &mut FdtWriter) -> FdtWriterResult<()> {
         let board = &self.system.board;
         let owned = ends::devices(self.system, self.partition);
+        let emulated = self.uart().filter(|(_, is_real)| !is_real);
         let mut all: Vec<(&Device, u64, bool)> = owned
             .into_iter()
             .map(|(id, ipa)| (board.device(id), ipa.0, true))
             .collect();
-        if let Some((uart, false)) = self.uart() {
-            all.push((uart, board.guest.uart, false));
-        }
-        let clock = all.iter().find_map(|(device, ..)| device.clock_hz);
-        if let Some(hz) = clock {
-            fixed_clock(fdt, hz)?;
+        all.extend(emulated.iter().map(|(uart, _)| (uart, uart.guest, false)));
+        let mut clocks: Vec<u32> = all
+            .iter()
+            .filter_map(|(device, ..)| device.clock_hz)
+            .collect();
+        clocks.sort_unstable();
+        clocks.dedup();
+        for (phandle, &hz) in (CLOCK..).zip(&clocks) {
+            fixed_clock(fdt, phandle, hz)?;
         }
         all.into_iter()
-            .try_for_each(|(device, ipa, real)| device_node(fdt, device, ipa, real))
+            .try_for_each(|(device, ipa, real)| device_node(fdt, device, ipa, real, &clocks))
     }
 
     /// The bus of its functions, as if it were the root bus of a host bridge: the bridge above it has
@@ -362,17 +363,43 @@ impl Facts<'_> {
     }
 }
 
-fn fixed_clock(fdt: &mut FdtWriter, hz: u32) -> FdtWriterResult<()> {
-    let node = fdt.begin_node("apb-pclk")?;
+/// The UART that the monitor emulates, on any board.
+fn emulated_uart(guest: u64) -> Device {
+    const CLOCK_HZ: u32 = 24_000_000;
+    let mut kinds = bulkhead_abi::device::KINDS.iter();
+    let kind = kinds.find(|kind| kind.is_emulated && kind.class == Class::Uart);
+    Device {
+        name: String::new(),
+        kind: kind.map_or("", |kind| kind.name).into(),
+        address: guest,
+        size: PAGE_SIZE,
+        guest,
+        spis: Vec::new(),
+        edge: false,
+        dma: false,
+        compatible: ["arm,pl011", "arm,primecell"].map(str::to_owned).into(),
+        clock_hz: Some(CLOCK_HZ),
+        bank_width: None,
+    }
+}
+
+fn fixed_clock(fdt: &mut FdtWriter, phandle: u32, hz: u32) -> FdtWriterResult<()> {
+    let node = fdt.begin_node(&format!("clock-{hz}"))?;
     fdt.property_string("compatible", "fixed-clock")?;
     fdt.property_u32("#clock-cells", 0)?;
     fdt.property_u32("clock-frequency", hz)?;
-    fdt.property_string("clock-output-names", "clk24mhz")?;
-    fdt.property_phandle(CLOCK)?;
+    fdt.property_phandle(phandle)?;
     fdt.end_node(node)
 }
 
-fn device_node(fdt: &mut FdtWriter, device: &Device, ipa: u64, real: bool) -> FdtWriterResult<()> {
+/// `clocks` are the frequencies of the clocks with handles from [`CLOCK`] on.
+fn device_node(
+    fdt: &mut FdtWriter,
+    device: &Device,
+    ipa: u64,
+    real: bool,
+    clocks: &[u32],
+) -> FdtWriterResult<()> {
     if device.compatible.is_empty() {
         return Ok(());
     }
@@ -381,8 +408,8 @@ fn device_node(fdt: &mut FdtWriter, device: &Device, ipa: u64, real: bool) -> Fd
     let node = fdt.begin_node(&format!("{name}@{ipa:x}"))?;
     fdt.property_string_list("compatible", device.compatible.clone())?;
     registers(fdt, &[[ipa, device.size]])?;
-    if device.is(Class::Flash) {
-        fdt.property_u32("bank-width", FLASH_BANK_WIDTH)?;
+    if let Some(width) = device.bank_width {
+        fdt.property_u32("bank-width", width)?;
     }
     if real && !device.spis.is_empty() {
         let trigger = if device.edge { EDGE_RISING } else { LEVEL_HIGH };
@@ -393,9 +420,10 @@ fn device_node(fdt: &mut FdtWriter, device: &Device, ipa: u64, real: bool) -> Fd
             .collect();
         fdt.property_array_u32("interrupts", &cells)?;
     }
-    if device.clock_hz.is_some() {
+    let clock = clocks.iter().position(|&hz| Some(hz) == device.clock_hz);
+    if let Some(clock) = clock {
         let names = kind.map_or(&["apb_pclk"][..], |kind| kind.clocks);
-        fdt.property_array_u32("clocks", &vec![CLOCK; names.len()])?;
+        fdt.property_array_u32("clocks", &vec![CLOCK + clock as u32; names.len()])?;
         fdt.property_string_list("clock-names", names.iter().map(|&n| n.to_owned()).collect())?;
     }
     fdt.end_node(node)
@@ -417,13 +445,13 @@ fn bus_node(fdt: &mut FdtWriter, pcie: &Pcie, bus: &Bus) -> FdtWriterResult<()> 
     fdt.property_null("dma-coherent")?;
     registers(fdt, &[[at, BUS]])?;
     let windows = [
-        (PORTS, bus.ports.start, bus.ports_at(pcie)),
-        (MEMORY, bus.memory.start, bus.memory),
+        (PORTS, bus.ports, bus.guest_ports(pcie)),
+        (MEMORY, bus.memory, bus.guest_memory(pcie)),
     ];
-    let open = windows.iter().filter(|(.., range)| range.size() > 0);
+    let open = windows.iter().filter(|(_, range, _)| range.size() > 0);
     let halves = |value: u64| [(value >> 32) as u32, value as u32];
-    let cells = open.flat_map(|&(space, on_bus, range)| {
-        let numbers = [on_bus, range.start, range.size()];
+    let cells = open.flat_map(|&(space, range, guest)| {
+        let numbers = [range.start, guest, range.size()];
         std::iter::once(space).chain(numbers.into_iter().flat_map(halves))
     });
     fdt.property_array_u32("ranges", &cells.collect::<Vec<_>>())?;

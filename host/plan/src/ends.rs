@@ -16,8 +16,8 @@ pub fn stands_for(system: &System, partition: PartitionId) -> impl Iterator<Item
     std::iter::once(partition).chain(replaced)
 }
 
-/// The devices a partition owns, by itself or as a standby, and where it sees each: at its own
-/// address, but a console UART at the guest's.
+/// The devices a partition owns, by itself or as a standby, and where it sees each: where the
+/// board says, but a console UART at the guest's.
 #[must_use]
 pub fn devices(system: &System, partition: PartitionId) -> Vec<(DeviceId, Ipa)> {
     let mut devices: Vec<(DeviceId, Ipa)> = Vec::new();
@@ -28,7 +28,7 @@ pub fn devices(system: &System, partition: PartitionId) -> Vec<(DeviceId, Ipa)> 
             let ipa = if console {
                 board.guest.uart
             } else {
-                board.device(id).address
+                board.device(id).guest
             };
             if devices.iter().all(|(listed, _)| *listed != id) {
                 devices.push((id, Ipa(ipa)));

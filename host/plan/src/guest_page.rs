@@ -87,10 +87,11 @@ pub fn ticks(system: &System, nanoseconds: u64) -> u64 {
     u64::try_from(ticks / 1_000_000_000).unwrap_or(u64::MAX)
 }
 
-/// The text of a partition's arguments: the description's, then those of this build.
+/// Argument words of a partition. A guest takes the first word with a key, so the words of this build precede
+/// the description's and win.
 #[must_use]
 pub fn argument_text(arguments: &str, added: &str) -> String {
-    [arguments.trim(), added.trim()]
+    [added.trim(), arguments.trim()]
         .iter()
         .filter(|text| !text.is_empty())
         .copied()
@@ -162,7 +163,7 @@ pub fn bytes(
     info.version = VERSION;
     info.channel_count = ends.len() as u32;
     info.name = name_field(&partition.name);
-    info.memory = [system.board.guest.ram, partition.memory];
+    info.memory = [system.board.ram_of(partition.kind), partition.memory];
     info.heartbeat_period_ticks = partition.heartbeat_ns.map_or(0, |ns| ticks(system, ns));
     info.console_out = window.place(Purpose::ConsoleOut(id));
     info.console_in = window.place(Purpose::ConsoleIn(id));
@@ -171,6 +172,7 @@ pub fn bytes(
     info.status = window.place(Purpose::Status(id))[0];
     let guest = &system.board.guest;
     info.interrupt_controller = [guest.distributor, guest.redistributors];
+    info.timer = system.board.timer.virtual_timer;
     info.cores = cores as u32;
     info.argument_len = argument.len() as u32;
     info.argument[..argument.len()].copy_from_slice(argument.as_bytes());
@@ -182,4 +184,16 @@ pub fn bytes(
     let mut page = all.as_bytes().to_vec();
     page.resize(PAGE_SIZE as usize, 0);
     Ok(page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::argument_text;
+
+    #[test]
+    fn words_of_a_run_precede_those_of_the_description() {
+        let text = argument_text("rate=10 quiet\n", " rate=20 ");
+        assert_eq!(text, "rate=20 rate=10 quiet");
+        assert_eq!(argument_text("", ""), "");
+    }
 }

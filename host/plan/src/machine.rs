@@ -211,7 +211,7 @@ fn partition_memory(
                 .map(|pa| vec![Range::sized(pa.0, size)]),
         };
         let ranges = ranges.map_err(|error| error.at(&partition.span))?;
-        pieces[id] = at_consecutive_ipas(system.board.guest.ram, &ranges);
+        pieces[id] = at_consecutive_ipas(system.board.ram_of(partition.kind), &ranges);
     }
     Ok(pieces)
 }

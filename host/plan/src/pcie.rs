@@ -39,8 +39,7 @@ pub struct Placed {
     pub slot: u32,
     /// Its interrupt line.
     pub spi: u32,
-    /// Contents of its base address registers, and the addresses of the memory behind them: they
-    /// are guest-physical and physical alike.
+    /// Contents of its base address registers, and the guest-physical addresses of what is behind them.
     pub bars: [Bar; BARS],
 }
 
@@ -187,7 +186,7 @@ fn bars(pcie: &Pcie, kind: &FunctionKind, [ports, memory]: &mut [u64; 2]) -> [Ba
         let at = port.next_multiple_of(size.next_power_of_two());
         port = at + size;
         *bar = Bar {
-            address: pcie.ports[0] + at,
+            address: pcie.guest_ports + at,
             value: at as u32 | IS_PORTS,
             size: size as u32,
         };
@@ -201,7 +200,7 @@ fn bars(pcie: &Pcie, kind: &FunctionKind, [ports, memory]: &mut [u64; 2]) -> [Ba
         let at = memory.next_multiple_of(size.next_power_of_two().max(PAGE_SIZE));
         *memory = at + size.next_multiple_of(PAGE_SIZE);
         *bar = Bar {
-            address: at,
+            address: pcie.guest_memory + (at - pcie.memory[0]),
             value: at as u32,
             size: size as u32,
         };
@@ -257,14 +256,25 @@ impl Bus {
         }
     }
 
+    /// Address of its ports in the owner.
+    #[must_use]
+    pub const fn guest_ports(&self, pcie: &Pcie) -> u64 {
+        pcie.guest_ports + self.ports.start
+    }
+
+    /// Address of its memory in the owner.
+    #[must_use]
+    pub const fn guest_memory(&self, pcie: &Pcie) -> u64 {
+        pcie.guest_memory + (self.memory.start - pcie.memory[0])
+    }
+
     /// All that its owner reaches of it: guest-physical start and physical addresses.
     #[must_use]
     pub fn mapped(&self, pcie: &Pcie) -> Vec<(u64, Range)> {
-        let ports = self.ports_at(pcie);
         let all = [
             (self.guest_configuration(pcie), self.configuration(pcie)),
-            (ports.start, ports),
-            (self.memory.start, self.memory),
+            (self.guest_ports(pcie), self.ports_at(pcie)),
+            (self.guest_memory(pcie), self.memory),
         ];
         all.into_iter()
             .filter(|(_, range)| range.size() > 0)
@@ -483,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_left_go_to_who_lacks_most() {
+    fn remaining_lines_go_to_the_device_that_lacks_most() {
         let system = system(&[3, 1]);
         let lines: Vec<Vec<u32>> = assign(&system)
             .unwrap()

@@ -148,7 +148,7 @@ fn flows<'p>(
 fn is_shared(system: &System, partition: PartitionId, pipe: &Pipe) -> bool {
     let elsewhere = |place: &Place| place.partition != partition;
     let types = |place: &Place| {
-        let asks = system.client_of(place.partition);
+        let asks = system.client_with_stages_in(place.partition);
         let is_client = asks.is_some_and(|(asks, _)| asks == partition);
         system.partition(place.partition).spare.is_some() && !is_client
     };
@@ -170,7 +170,7 @@ fn remote_partitions(
 
 /// The one that has stages run here, if one has.
 fn serves(system: &System, partition: PartitionId, offered: &Offered) -> Vec<abi::RemotePartition> {
-    let asks = system.client_of(partition).into_iter();
+    let asks = system.client_with_stages_in(partition).into_iter();
     let packed = asks.filter_map(|(asks, one)| between(system, asks, one, offered));
     packed.collect()
 }

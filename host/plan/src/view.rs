@@ -155,13 +155,17 @@ impl StartBuilder<'_> {
 
     /// The partition's memory, and what becomes of the parts where nothing is loaded.
     fn memory(&self) -> (Range, Rest) {
-        let size = self.system.partition(self.id).memory;
+        let partition = self.system.partition(self.id);
+        let size = partition.memory;
         let rest = if size <= ZERO_ALL {
             Rest::Zero
         } else {
             Rest::Clean
         };
-        (Range::sized(self.system.board.guest.ram, size), rest)
+        (
+            Range::sized(self.system.board.ram_of(partition.kind), size),
+            rest,
+        )
     }
 
     /// A kernel's command line is not for the guest page; what this build adds is for both.
@@ -210,7 +214,7 @@ impl StartBuilder<'_> {
     /// Every piece, and the entry, must lie in the partition's memory.
     fn check_inside(&self, image: &GuestImage) -> Result<(), PlanError> {
         let partition = self.system.partition(self.id);
-        let memory = Range::sized(self.system.board.guest.ram, partition.memory);
+        let memory = Range::sized(self.system.board.ram_of(partition.kind), partition.memory);
         let outside = image
             .pieces
             .iter()

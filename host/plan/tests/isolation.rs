@@ -258,7 +258,7 @@ proptest! {
     })]
 
     #[test]
-    fn nobody_reaches_what_is_not_his(text in descriptions()) {
+    fn no_partition_reaches_memory_of_another(text in descriptions()) {
         let system = checked(&text);
         prop_assume!(system.is_some());
         let system = system.expect("assumed");

@@ -13,7 +13,7 @@ use bulkhead_abi::pipe::Pipes;
 use bulkhead_abi::repository::{MAX_STAGES, Repository};
 use bulkhead_flows::catalogue::{PipeCatalogue, Unfit};
 use bulkhead_flows::diagnostic::Diagnostic;
-use bulkhead_flows::propose::{self, AdmittedPipe, Guarantee, Refused, Solved};
+use bulkhead_flows::pipe_admission::{self, AdmittedPipe, Guarantee, Refused, Solved};
 use bulkhead_model::pipes::Pipe;
 use bulkhead_model::system::{PartitionId, System};
 use bulkhead_model::{Overrides, check};
@@ -101,7 +101,7 @@ fn target(
             most: *most,
         })
         .collect();
-    let mut solved = propose::solve(catalogue, flow, &stand, MAX_STAGES)?;
+    let mut solved = pipe_admission::solve(catalogue, flow, &stand, MAX_STAGES)?;
     loop {
         let setting = solved.stages().iter();
         let setting: Vec<_> = setting
@@ -114,11 +114,12 @@ fn target(
         };
         let all: Vec<_> = stand.iter().copied().chain([new]).collect();
         let mut guarantees = Vec::new();
-        let judged = propose::judge(catalogue, &all, |_, guarantee| guarantees.push(*guarantee));
+        let judged =
+            pipe_admission::judge(catalogue, &all, |_, guarantee| guarantees.push(*guarantee));
         let Err(refused) = judged else {
             return Ok((solved, guarantees));
         };
-        let slower = propose::slower(catalogue, flow, &stand, MAX_STAGES, &solved);
+        let slower = pipe_admission::slower(catalogue, flow, &stand, MAX_STAGES, &solved);
         solved = slower.ok_or(refused)?;
     }
 }
@@ -389,7 +390,7 @@ fn what_is_refused_says_where_and_why() {
     let words = packed(&base);
     let catalogue = catalogue(&words);
     for (flow, free, expected) in REFUSED {
-        let refused = propose::solve(&catalogue, flow, &[], *free).expect_err(flow);
+        let refused = pipe_admission::solve(&catalogue, flow, &[], *free).expect_err(flow);
         let diagnostic = Diagnostic {
             flow,
             before: "pipe add it ".len(),
@@ -406,7 +407,7 @@ fn what_is_refused_says_where_and_why() {
 
 /// A refusal names the holders of places at an endpoint, and a removed pipe leaves its place.
 #[test]
-fn who_shares_an_endpoint_is_named() {
+fn pipes_that_share_an_endpoint_are_named() {
     let base = load("").expect("correct");
     let words = packed(&base);
     let catalogue = catalogue(&words);
@@ -420,7 +421,7 @@ fn who_shares_an_endpoint_is_named() {
         })
         .collect();
     let flow = "read, read, read | fuse | emit";
-    let refused = propose::solve(&catalogue, flow, &stand, 9).expect_err("one too many");
+    let refused = pipe_admission::solve(&catalogue, flow, &stand, 9).expect_err("one too many");
     let diagnostic = Diagnostic {
         flow,
         before: 0,
@@ -434,13 +435,13 @@ fn who_shares_an_endpoint_is_named() {
             && diagnostic.contains("it is used by pipe can: remove or replace"),
         "{diagnostic}"
     );
-    let solved = propose::solve(&catalogue, flow, &stand[1..], 9);
+    let solved = pipe_admission::solve(&catalogue, flow, &stand[1..], 9);
     assert!(solved.is_ok(), "{solved:?}");
 }
 
 /// A short delay at a high rate takes from an existing pipe, and the refusal names its functions.
 #[test]
-fn who_would_not_be_kept_is_named() {
+fn pipes_that_would_miss_their_requirement_are_named() {
     let base = load("").expect("correct");
     let words = packed(&base);
     let catalogue = catalogue(&words);
@@ -451,14 +452,14 @@ fn who_would_not_be_kept_is_named() {
         setting: &setting,
         most,
     };
-    assert!(propose::judge(&catalogue, &[stands(None)], |_, _| {}).is_ok());
+    assert!(pipe_admission::judge(&catalogue, &[stands(None)], |_, _| {}).is_ok());
     let greedy = [(400_000, 1), (400_000, 1)];
     let new = AdmittedPipe {
         flow: "sample | emit",
         setting: &greedy,
         most: None,
     };
-    let refused = propose::judge(&catalogue, &[stands(Some(1)), new], |_, _| {});
+    let refused = pipe_admission::judge(&catalogue, &[stands(Some(1)), new], |_, _| {});
     assert!(
         matches!(refused, Err(Refused::Takes { pipe: 0, .. })),
         "{refused:?}"
@@ -469,7 +470,7 @@ fn who_would_not_be_kept_is_named() {
         ..new
     };
     let refused =
-        propose::judge(&catalogue, &[stands(None), new], |_, _| {}).expect_err("too much");
+        pipe_admission::judge(&catalogue, &[stands(None), new], |_, _| {}).expect_err("too much");
     let diagnostic = Diagnostic {
         flow: "sample | emit",
         before: 0,
@@ -569,7 +570,7 @@ fn no_flow_is_too_odd() {
     for _ in 0..600 {
         let flow = random.odd();
         let free = random.below(MAX_STAGES as u64) as usize;
-        match propose::solve(&catalogue, &flow, &[], free) {
+        match pipe_admission::solve(&catalogue, &flow, &[], free) {
             Ok(_) => solved += 1,
             Err(refused) => {
                 let diagnostic = Diagnostic {

@@ -14,8 +14,8 @@ use bulkhead_abi::kernel::{
     STACK_PAGES, STACK_TOP, Segment, Status, first,
 };
 
-/// Pages below guest memory (1 GiB).
-const DEVICE_PAGES: u64 = (1 << 30) / PAGE;
+/// Pages below guest memory.
+const DEVICE_PAGES: u64 = bulkhead_abi::guest::RAM / PAGE;
 
 /// Memory, cores and the first component that the machine offers.
 #[derive(Clone, Copy, Debug)]

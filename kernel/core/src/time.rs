@@ -173,15 +173,17 @@ impl<'h, H: Hal> Kernel<'h, H> {
         (giver, grade): (u64, Option<u64>),
     ) {
         self.clear_reused([from, into]);
-        for place in 0..SCHEDULERS as u64 {
+        // Behind its places a vector is LEAST, and so is what two become.
+        let places = into.places().get().max(from.places().get());
+        let places = places.max(giver + 1).min(SCHEDULERS as u64);
+        for place in 0..places {
             let [given, present] = [from, into].map(|time| time.priority(place).get());
             let given = grade.filter(|_| place == giver).unwrap_or(given);
             let stays = had != 0 || place == giver && grade.is_none() && present != LEAST;
             let kept = if stays { present } else { 0 };
             into.priority(place).set(given.max(kept));
         }
-        let places = into.places().get().max(from.places().get());
-        into.places().set(places.max(giver + 1));
+        into.places().set(places);
     }
 }
 

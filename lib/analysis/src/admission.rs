@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn an_io_vcpu_can_push_out_who_is_there() {
+    fn an_io_vcpu_can_displace_an_admitted_vcpu() {
         let mut core = Admission::<4>::new();
         core.main(1, limits(10_000, 40_000), []).expect("fits");
         core.main(2, limits(20_000, 50_000), []).expect("fits");

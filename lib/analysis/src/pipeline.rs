@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn who_reads_by_the_clock_waits_a_period() {
+    fn a_reader_by_the_clock_waits_a_period() {
         let clocked = Stage {
             clocked: true,
             ..stage(2, 10, 1, 4)

@@ -1,6 +1,6 @@
 //! Admission where priorities are given: in time partitions, beside EDF bands
 //!
-//! As [`crate::admission`], with what deciding costs, by the analysis of [`crate::time_partitions`].
+//! As [`crate::admission`], with scheduling overhead, by the analysis of [`crate::time_partitions`].
 
 use crate::Reservation;
 use crate::Time;
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_there_is_not_pushed_out() {
+    fn an_admitted_task_is_not_displaced() {
         let mut core = Placement::<3, 1>::new();
         let slot = Slot {
             start: 0,

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_is_answered_and_nobody_else() {
+    fn only_the_requester_is_answered() {
         assert_eq!(hear(&question(OWN.address), OWN), Heard::Asked(OTHER));
         assert_eq!(hear(&question([10, 0, 2, 99]), OWN), Heard::Nothing);
         let answer = answer(OWN, OTHER);

@@ -3,7 +3,7 @@
 mod violation;
 
 use crate::catalogue::PipeCatalogue;
-use crate::propose::Refused;
+use crate::pipe_admission::Refused;
 use bulkhead_abi::repository::long_name_text;
 use bulkhead_analysis::Time;
 use bulkhead_analysis::utilisation::{Fraction, WHOLE};

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_says_who_and_where() {
+    fn an_event_names_device_and_address() {
         let record = [0x8_0000_0010, 0, 0x4060_0000, 0];
         let event = Event::decode(&record).expect("there is one");
         assert_eq!((event.stream, event.access), (8, Some((0x4060_0000, true))));

@@ -106,7 +106,7 @@ mod tests {
 
     /// The decisions of a scheduler that could have time partitions, slots and bands, and of one that could not.
     #[test]
-    fn what_nobody_asked_for_is_not_felt() {
+    fn unused_features_change_no_decision() {
         for order in [Order::RateMonotonic, Order::EarliestDeadline] {
             for background in [false, true] {
                 assert_eq!(difference(order, background, &[]), None, "{order:?}");

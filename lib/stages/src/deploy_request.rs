@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_between_stages_of_who_asks_is_run() {
+    fn stages_between_those_of_the_requesting_partition_run() {
         let words = packed(&flow());
         let request = DeployRequest::read(words.as_bytes(), BUFFERS).expect("fits");
         let here: Vec<_> = request.here().map(|(place, _)| place).collect();

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_after_an_overrun_is_not_charged_for_it() {
+    fn the_job_after_an_overrun_is_not_charged_for_it() {
         assert_eq!(
             overran(&[(100, 30), (110, 20), (111, 1)]),
             [true, false, true]

@@ -48,7 +48,8 @@ pub(crate) fn send(interface: &str, percent: &str) -> Result<(), Error> {
     let percent = percent.parse().unwrap_or(1).clamp(1, 100);
     let gap_ns =
         u64::from(frame.least_bits()) * 1_000_000_000 * 100 / u64::from(BITS_PER_S) / percent;
-    say(format_args!("{interface}: a frame every {gap_ns} ns"));
+    let gap = Duration::from_nanos(gap_ns);
+    say(format_args!("{interface}: a frame every {gap:?}"));
     let start = Instant::now();
     let mut next = start + TELLING;
     let (mut sent, mut unsent) = (0_u64, 0_u64);

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn who_and_the_how_manieth_are_said() {
+    fn partition_and_number_are_named() {
         let bytes = beside(41, Some(Duration::from_secs(1)), [5, 6]);
         assert_eq!(bytes.len(), 33);
         let one = said(&bytes).expect("it says");

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_is_heard_once_by_who_waits_then_or_next() {
+    fn a_ring_wakes_the_present_or_the_next_waiter_once() {
         let (bell, other) = (Bell::new().unwrap(), EventFd::new().unwrap());
         let long = Duration::from_millis(LONG_MS.into());
         bell.ring();

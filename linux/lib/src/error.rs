@@ -3,6 +3,7 @@
 use bulkhead_buffers::{AttachError, Error as BufferError, LayoutError};
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Why something of the partition cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +42,11 @@ pub enum Error {
     #[error("there is no console of \"{0}\" here; `status` lists those there are")]
     NoConsole(String),
     /// The kernel does not reserve that time.
-    #[error("Linux refuses {runtime_ns} ns in every {period_ns} ns: {source}; {help}")]
+    #[error(
+        "Linux refuses {:?} in every {:?}: {source}; {help}",
+        Duration::from_nanos(*runtime_ns),
+        Duration::from_nanos(*period_ns)
+    )]
     Refused {
         /// C.
         runtime_ns: u64,
@@ -140,5 +145,25 @@ impl Error {
             path,
             source: errno.into(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_for_people() {
+        let error = Error::Refused {
+            runtime_ns: 500_000,
+            period_ns: 12_500_000,
+            source: io::Error::from(io::ErrorKind::ResourceBusy),
+            help: "give it less",
+        };
+        let text = error.to_string();
+        assert!(
+            text.starts_with("Linux refuses 500µs in every 12.5ms: "),
+            "{text}"
+        );
     }
 }

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sleeps_uses_nothing() {
+    fn a_sleeping_thread_uses_nothing() {
         let plan: Plan = "each/emit,20000000,100000000,0,1,1,1"
             .parse()
             .expect("plan");

@@ -15,7 +15,7 @@ use bulkhead_abi::status::MAX_CORES;
 use bulkhead_arch::registers::{cntpct_el0, icc_igrpen1_el1, icc_pmr_el1, icc_sre_el2, isr_el1};
 use bulkhead_arch::{barrier, identification, wait};
 use bulkhead_gic::Redistributor;
-use bulkhead_monitor_core::{ALARM, Core, MONITOR_PRIVATE};
+use bulkhead_monitor_core::Core;
 use core::mem::offset_of;
 use core::ptr::addr_of;
 use core::sync::atomic::AtomicU32;
@@ -213,10 +213,10 @@ fn wake_interface(core: &CoreConfig, hardware: &Hardware) -> Result<(), Refusal>
     unsafe { icc_sre_el2::write(ENABLE_AND_SRE) };
     barrier::isb();
     features::check_interface()?;
-    redistributor.reset(MONITOR_PRIVATE);
-    if hardware.alarm != ALARM || !redistributor.can_enable(1 << ALARM) {
+    redistributor.reset(hardware.private);
+    if !redistributor.can_enable(1 << hardware.alarm) {
         return Err(Refusal::InterruptControllerLacks(
-            "the EL2 timer's interrupt as PPI 26 of the non-secure state (timer.hypervisor)",
+            "the EL2 timer's interrupt as one of the non-secure state (timer.ppis)",
         ));
     }
     Ok(())

@@ -295,6 +295,7 @@ fn core_state(
         partition.status_pa + cell as u64
     });
     let flags = partition.map_or(0, |partition| partition.flags);
+    let hardware = &configuration.head.hardware;
     let starts = partition.is_some() && config.rank == 0 && flags & flags::STANDBY == 0;
     Ok(Core {
         frame: Frame::new(),
@@ -304,6 +305,8 @@ fn core_state(
         typer: typer(config, partition),
         target: target(config.mpidr),
         gicr: config.gicr,
+        alarm: 1 << hardware.alarm,
+        private: !hardware.private,
         hcr: registers::hcr(flags, features),
         partition: state_of(configuration, config.partition)?
             .unwrap_or_else(|| empty_partition(config, configuration.head.gicd)),

@@ -16,12 +16,6 @@ use bulkhead_formats::gicv3::{
 };
 use core::sync::atomic::Ordering::Relaxed;
 
-/// The monitor's own interrupt: that of the EL2 physical timer.
-pub const ALARM: u32 = 26;
-/// Private interrupts of the monitor: the PPIs of the GIC and of EL2's timers.
-pub const MONITOR_PRIVATE: u32 = 1 << 25 | 1 << ALARM | 1 << 28;
-/// Private interrupts of a guest.
-pub const GUEST_PRIVATE: u32 = !MONITOR_PRIVATE;
 /// Guests' priorities are at least this, which is the smallest priority but 0 of an interface that shows
 /// four bits of it: a waiting monitor masks them all and leaves its own, of priority 0.
 const HIGHEST_GUEST_PRIORITY: u8 = 0x10;
@@ -162,7 +156,8 @@ impl<M: Machine> Monitor<M> {
     pub(crate) fn redistributor(self, core: &Core, request: Request) -> u64 {
         if let Some(offset) = request.offset.checked_sub(FRAME_SIZE) {
             let private = core.gicr.wrapping_add(FRAME_SIZE);
-            return self.bank(private, Request { offset, ..request }, &[GUEST_PRIVATE]);
+            let owned = core::slice::from_ref(&core.private);
+            return self.bank(private, Request { offset, ..request }, owned);
         }
         let register = core.gicr.wrapping_add(request.offset);
         match request.offset & !4 {
@@ -235,7 +230,8 @@ impl<M: Machine> Monitor<M> {
     /// Silences this core's private interrupts.
     #[inline(never)]
     pub(crate) fn reset_private(self) {
-        self.silence(self.core.gicr.wrapping_add(FRAME_SIZE), 0, GUEST_PRIVATE);
+        let private = self.core.gicr.wrapping_add(FRAME_SIZE);
+        self.silence(private, 0, self.core.private);
     }
 
     fn silence(self, base: u64, word: u64, owned: u32) {

@@ -4,7 +4,6 @@
 //! start that is due, for a heartbeat that fails. WFI ends by the monitor's own interrupt, the one of
 //! the EL2 timer, which other cores make pending, too. The interrupt is never taken, only withdrawn.
 
-use crate::gic::ALARM;
 use crate::machine::Machine;
 use crate::state::{Core, Power};
 use bulkhead_formats::gicv3::{FRAME_SIZE, ICENABLER, ICPENDR, ISENABLER, ISPENDR};
@@ -88,7 +87,7 @@ impl<M: Machine> Monitor<M> {
     #[inline(never)]
     fn set_private(self, core: &Core, register: u64) -> u64 {
         let register = core.gicr.wrapping_add(FRAME_SIZE).wrapping_add(register);
-        self.machine.write32(register, 1 << ALARM);
+        self.machine.write32(register, core.alarm);
         register
     }
 }

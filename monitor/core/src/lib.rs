@@ -40,7 +40,6 @@ mod uart;
 mod watch;
 
 pub use frame::Frame;
-pub use gic::{ALARM, GUEST_PRIVATE, MONITOR_PRIVATE};
 pub use idle::Monitor;
 pub use machine::{Interface, Machine, Transfer};
 pub use pages::{CoreCells, LinkCells, StatusCells};

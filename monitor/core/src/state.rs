@@ -71,6 +71,10 @@ pub struct Core {
     pub target: u64,
     /// Redistributor, physical address.
     pub gicr: u64,
+    /// The monitor's own interrupt, the one of the EL2 physical timer: its bit in a register of private interrupts.
+    pub alarm: u32,
+    /// Private interrupts of the guest: all but those of EL2's timers and of the interrupt controller's maintenance.
+    pub private: u32,
     /// `HCR_EL2` while the guest runs.
     pub hcr: u64,
     /// The partition; on a spare core an empty one.

@@ -2,8 +2,8 @@
 #include "../check.h"
 
 static void constructs_inside_parallel(void) {
-  int singles = 0, regions = 0, tasks = 0, levels = 0, largest = 0, threads = 0;
-#pragma omp parallel shared(singles, regions, tasks, levels, largest, threads)
+  int singles = 0, regions = 0, tasks = 0, levels = 0, largest = 0;
+#pragma omp parallel shared(singles, regions, tasks, levels, largest)
   {
 #pragma omp atomic
     regions++;
@@ -23,9 +23,10 @@ static void constructs_inside_parallel(void) {
         tasks++;
       }
     }
+    int done;
 #pragma omp atomic read
-    threads = tasks;
-    CHECK(threads > 0);
+    done = tasks;
+    CHECK(done > 0);
 #pragma omp target map(tofrom : largest) thread_limit(2)
     {
       int size = 0;

@@ -27,8 +27,11 @@ pub(crate) fn differences(expected: &Expectation, report: &Report, lines: &Lines
     let figures = figures::of(report);
     let bounds = expected.figures.iter();
     wrong.extend(bounds.filter_map(|(name, bound)| match figures.get(name) {
-        Some(value) if bound.holds(*value) => None,
-        Some(value) => Some(format!("{name} is {value}, expected {bound}")),
+        Some(value) => match bound.holds(*value, &figures) {
+            Ok(true) => None,
+            Ok(false) => Some(format!("{name} is {value}, expected {bound}")),
+            Err(other) => Some(unknown(other, &figures)),
+        },
         None => Some(unknown(name, &figures)),
     }));
     for (name, console) in &expected.console {

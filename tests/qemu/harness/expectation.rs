@@ -270,6 +270,9 @@ fn on_boards(
     let has_own_board = OWN_BOARD.iter().any(|key| table.contains_key(*key));
     for board in boards {
         let mut own = special.remove(&board.name).unwrap_or_default();
+        if !board.has(name) {
+            continue;
+        }
         let reason = match own.remove(IMPOSSIBLE) {
             Some(Value::String(reason)) if !reason.trim().is_empty() => Some(reason),
             Some(_) => return Err(format!("`on.{}.{IMPOSSIBLE}` gives no reason", board.name)),

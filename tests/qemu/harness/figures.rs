@@ -4,8 +4,8 @@
 //! `boot.CAUSE`, `steady.CAUSE`), `fault.P.CAUSE.ACTION`, `doorbell.P.CHANNEL.sent|dropped`,
 //! `channel.C.sent|received|lost|longest-delay-ns`, `task.P.TASK.jobs|overruns|latest-ns`,
 //! `follows.P.SIGNAL.samples|rms-thousandths` (of the signal's unit),
-//! `path.P.NAME.FIRST-LAST.delivered|lost|before|late|longest-ns|kept|fell-back|oldest-ns|overruns|early`,
-//! `path.P.NAME.FIRST-LAST.P.STAGE.overruns|stopped|downs|slowest-ns` (`path.P.NAME` where the
+//! `path.P.NAME.FIRST-LAST.delivered|lost|lost-by-restarts|before|late|longest-ns|bound-ns|kept|fell-back|oldest-ns|overruns|early`,
+//! `path.P.NAME.FIRST-LAST.P.STAGE.overruns|stopped|downs|slowest-ns|assumed-ns` (`path.P.NAME` where the
 //! description does not know the path), `refused.P` (accesses of its devices that the SMMU
 //! recorded), `missed`.
 
@@ -136,6 +136,7 @@ fn add_path(figures: &mut Figures, path: &PathReport) {
         ("delivered", path.delivered),
         ("before", path.before),
         ("lost", path.lost),
+        ("lost-by-restarts", path.lost_by_restarts),
         ("late", path.late),
         ("longest-ns", path.delay.max_ns),
         ("kept", u64::from(path.holds())),
@@ -150,6 +151,10 @@ fn add_path(figures: &mut Figures, path: &PathReport) {
     };
     let prefix = format!("path.{}.{}{ends}", path.partition, path.name);
     add(figures, &prefix, &named);
+    figures.extend(
+        path.bound_ns
+            .map(|bound| (format!("{prefix}.bound-ns"), bound)),
+    );
     for one in &path.overruns {
         let prefix = format!("{prefix}.{}.{}", one.partition, one.stage);
         let named = [("overruns", one.jobs), ("stopped", u64::from(one.stopped))];
@@ -159,6 +164,10 @@ fn add_path(figures: &mut Figures, path: &PathReport) {
         let prefix = format!("{prefix}.{}.{}", one.partition, one.stage);
         let named = [("downs", one.downs), ("slowest-ns", one.slowest_ns)];
         add(figures, &prefix, &named);
+        figures.extend(
+            one.assumed_ns
+                .map(|assumed| (format!("{prefix}.assumed-ns"), assumed)),
+        );
     }
 }
 

@@ -215,7 +215,7 @@ fn description(
 ) -> Result<Result<System, Vec<Diagnostic>>, String> {
     let expected = &case.expectation;
     let description = match &expected.system {
-        Some(system) if expected.drop.is_empty() => root.join(system),
+        Some(system) if expected.drop.is_empty() && expected.guest.is_empty() => root.join(system),
         system => {
             let original = match system {
                 Some(system) => root.join(system),

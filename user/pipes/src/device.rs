@@ -12,7 +12,9 @@
 //! gets the queue drains it before its pipe begins.
 
 use crate::stage::{self, STAGES};
-use crate::{CORE, Failure, can, card, endpoints, fanout, planner, shared_state, table, vcpu_pool};
+use crate::{
+    CORE, Failure, can, endpoints, fanout, network_card, planner, shared_state, table, vcpu_pool,
+};
 use bulkhead_abi::kernel::{Operation, first};
 use bulkhead_abi::pipe::{ANY, EndpointKind, NONE, Stage};
 use bulkhead_abi::trace::PORT;
@@ -105,9 +107,9 @@ fn opened(first: &mut First, env: &Environment, timing: &Timing) -> Result<(u32,
         "endpoints",
         "the component drives no device",
     ))?;
-    let station = card::station(timing);
+    let station = network_card::station(timing);
     match station {
-        Some(station) => card::open(first, function, station)?,
+        Some(station) => network_card::open(first, function, station)?,
         None => can::open(function)?,
     }
     IS_CARD.store(station.is_some(), Relaxed);
@@ -157,7 +159,7 @@ pub(crate) fn attach(number: usize, stage: &Stage) {
         }
     }
     if writes(stage) {
-        card::attach(stage);
+        network_card::attach(stage);
     }
     if writes(stage) && gathers != NONE {
         fanout::attach(number, gathers);
@@ -265,7 +267,10 @@ fn hand_on(received: &ReceivedFrame) {
 /// The bottom half.
 extern "C" fn serve(_: u64) -> ! {
     let [receive, intid] = LINE.each_ref().map(|word| word.load(Relaxed));
-    let serve: [&mut dyn FnMut(); 2] = [&mut can::server(hand_on), &mut card::server(hand_on)];
+    let serve: [&mut dyn FnMut(); 2] = [
+        &mut can::server(hand_on),
+        &mut network_card::server(hand_on),
+    ];
     let which = usize::from(IS_CARD.load(Relaxed));
     loop {
         serve[which]();
@@ -278,7 +283,7 @@ extern "C" fn serve(_: u64) -> ! {
 /// Says what went wrong, if anything did.
 pub(crate) fn tell() {
     can::tell();
-    card::tell();
+    network_card::tell();
 }
 
 /// Time of reception of the oldest message in a stage's queue.
@@ -318,6 +323,6 @@ impl To {
 pub(crate) fn write(words: [u64; 2], to: To, patience: u64) -> bool {
     match to.address {
         0 => can::write(words, to.identifier, patience),
-        address => card::write(words, to.identifier, address),
+        address => network_card::write(words, to.identifier, address),
     }
 }

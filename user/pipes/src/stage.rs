@@ -15,7 +15,7 @@ pub(crate) use wiring::{Common, build, connected, connected_over, take_up};
 
 use crate::device::{self, To};
 use crate::remote_partition::PeerRole;
-use crate::{CORE, Failure, LOAD, fanout, notes, profile, shared_state};
+use crate::{CORE, Failure, LOAD, exit_records, fanout, profile, shared_state};
 use bulkhead_abi::pipe::{OnOverrun, Stage};
 use bulkhead_abi::status::MAX_CORES;
 use bulkhead_component::clock;
@@ -445,7 +445,7 @@ impl Running {
             }
             sink => {
                 let mark = (sink == Sink::Trace).then_some(message.data);
-                notes::record(&self.plan.place(), message, mark);
+                exit_records::record(&self.plan.place(), message, mark);
             }
         }
     }
@@ -523,8 +523,8 @@ impl Plan {
         misses(&self.peers, which)
     }
 
-    fn place(&self) -> notes::StagePosition {
-        notes::StagePosition {
+    fn place(&self) -> exit_records::StagePosition {
+        exit_records::StagePosition {
             pipe: self.pipe,
             stage: self.number,
             place: self.place,

@@ -10,7 +10,7 @@
 
 use crate::stage::{self, STAGES, is_vacant};
 use crate::table::{self, Entry};
-use crate::{CORE, Failure, VCPUS, endpoints, io_periods, shared_state, watch};
+use crate::{CORE, Failure, VCPUS, endpoints, io_periods, recorder, shared_state};
 use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_abi::timing::{MAX_CHUNKS, Vcpu, VcpuKind};
 use bulkhead_analysis::Reservation;
@@ -260,7 +260,7 @@ pub(crate) fn admit_on(timing: &Timing, budgets: &Budgets, core: u32) -> Result<
             capacity: 1,
             period: u64::MAX >> 3,
         };
-        let looks = [Jobs::each(ticks(watch::PAUSE_NS))];
+        let looks = [Jobs::each(ticks(recorder::PAUSE_NS))];
         admit_main(all, usize::from(u16::MAX), least, looks)?;
         let on_core = |number: &usize| {
             let stage = budgets.get(*number).and_then(Option::as_ref);

@@ -315,8 +315,9 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         self.create(
             first,
             |id| {
-                let admit =
-                    |admission: &mut Admission<M>| admission.main(usize::from(id.0), reservation, tasks);
+                let admit = |admission: &mut Admission<M>| {
+                    admission.main(usize::from(id.0), reservation, tasks)
+                };
                 self.admission.with(&self.threads, admit).ok()
             },
             |policy, now| policy.add_main(limits, now),

@@ -236,7 +236,9 @@ impl System<'_> {
                 2 => format!("sample | filter | emit [{loss} %, {delay_ms} ms]"),
                 3 => format!("* sample | filter | emit [{rate}/s, {delay_ms} ms]"),
                 4 => format!("(sample | filter), sample | fuse | emit, emit [60 %, {delay_ms} ms]"),
-                _ => format!("* sample | filter | filter | emit [{rate}/s, {delay_ms} ms]"),
+                _ => format!(
+                    "* (sample | filter), sample | fuse | emit, emit [{rate}/s, {delay_ms} ms]"
+                ),
             };
             writeln!(self.text, "[pipe.p{number}]\nflow = \"{flow}\"")?;
         }

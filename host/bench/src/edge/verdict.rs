@@ -1,6 +1,7 @@
 //! Observed responses and delays beside their bounds
 
 use bulkhead_model::system::System;
+use bulkhead_run::figures::duration;
 use bulkhead_run::report::{PathReport, Report};
 
 use super::broken;
@@ -67,7 +68,14 @@ impl Seen {
     fn observe(&mut self, what: &str, observed_ns: f64, bound_ns: f64) {
         self.ratios.push(bound_ns / observed_ns);
         if observed_ns.is_nan() || observed_ns > bound_ns {
-            let text = format!("{what}: {observed_ns} ns, its bound is {bound_ns} ns");
+            let observed = match observed_ns.is_nan() {
+                true => "nothing was observed".to_owned(),
+                false => duration(observed_ns as u64),
+            };
+            let text = format!(
+                "{what}: {observed}, its bound is {}",
+                duration(bound_ns as u64)
+            );
             self.broken.push(broken(text));
         }
     }

@@ -233,9 +233,7 @@ fn build(
     std::fs::write(&board, board_text(context)?).map_err(BenchError::file(&board))?;
     let board = format!("system.board={}", board.display());
     let changes = changes.iter().map(String::as_str);
-    // The example's own words would come before those of the experiment.
-    let words = "partition.probe.command_line=\"\"";
-    let changes: Vec<&str> = changes.chain([board.as_str(), words]).collect();
+    let changes: Vec<&str> = changes.chain([board.as_str()]).collect();
     context.build(name, &file.to_string_lossy(), &changes, arguments)
 }
 

@@ -1,9 +1,9 @@
 //! The pipes and functions of a description, in the solver's terms
 
-use super::card;
-use super::ends::{End, Served, endpoints, half_of, linux_end};
+use super::endpoints::{End, Served, endpoints, half_of, linux_end};
 use super::flow::{local_name, parse};
 use super::functions::{Decisions, Function, Pipes, USUAL_PERIOD_NS, What};
+use super::network_card;
 use super::pipe::Place;
 use super::run_time_catalogue::Offered;
 use crate::document::At;
@@ -228,7 +228,7 @@ impl<'d> Catalogue<'d> {
             source: owner.local(&function.reads),
             sink: owner.local(&function.writes),
             identifiers: [source, sink].map(|end| identifier(end?.1)),
-            at_card: card::at_card(
+            at_card: network_card::at_card(
                 owner.draft,
                 [source, sink].map(|end| end.map(|(path, end, _)| (path.as_str(), *end))),
             ),
@@ -299,6 +299,6 @@ impl<'d> Catalogue<'d> {
 
 /// The CAN identifier or the port of an endpoint.
 fn identifier(endpoint: &EndpointDraft) -> Option<u16> {
-    let port = card::address(endpoint).map(|address| address.port());
+    let port = network_card::address(endpoint).map(|address| address.port());
     port.or_else(|| Some(endpoint.identifier.given()?.value as u16))
 }

@@ -1,24 +1,25 @@
 //! Pipes of a description: functions, flows, and what the solver in `lib/tpipe` finds for them
 
-pub(crate) mod card;
+pub(crate) mod advice;
 pub(crate) mod catalogue;
 mod client_partition;
 pub(crate) mod crossing;
 mod devices;
-pub(crate) mod ends;
+pub(crate) mod endpoints;
 pub(crate) mod flow;
 mod functions;
 mod isolated_cores;
+pub(crate) mod network_card;
 mod pipe;
-mod remark;
+pub(crate) mod remark;
 mod run_time_catalogue;
-pub(crate) mod scheduled;
+pub(crate) mod schedule;
 pub(crate) mod settlement;
 pub(crate) mod shared_state;
 pub(crate) mod solution;
 pub mod solved;
 
-pub use ends::{LinuxEnd, Served};
+pub use endpoints::{LinuxEnd, Served};
 pub use functions::{Pipes, check, load};
 pub use isolated_cores::Apart;
 pub use pipe::{Crossing, Pipe, Place};

@@ -1,7 +1,7 @@
 //! Pipes that are solved, and where their stages run
 
-use super::card::AtCard;
-use super::ends::{Half, LinuxEnd};
+use super::endpoints::{Half, LinuxEnd};
+use super::network_card::AtCard;
 use super::{flow, solved};
 use crate::ids::ChannelId;
 use crate::quantity::time_text;

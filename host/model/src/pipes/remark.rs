@@ -56,6 +56,17 @@ impl Remark {
         }
     }
 
+    /// With other advice.
+    pub(crate) fn with_help(self, help: String) -> Self {
+        Self { help, ..self }
+    }
+
+    /// The text of a pipeline with `requirement` at the place of this remark.
+    pub(crate) fn requiring(&self, text: &str, requirement: Requirement) -> Option<String> {
+        let (before, after) = (text.get(..self.span.start)?, text.get(self.span.end..)?);
+        Some(format!("{before}{requirement}{after}"))
+    }
+
     /// About a pipeline that stands alone.
     #[must_use]
     pub fn alone(self, id: &'static str, text: &str) -> Diagnostic {
@@ -194,29 +205,46 @@ fn rounded_up(ns: u64) -> u64 {
 /// Why a requirement cannot be met, and which can, for people.
 #[must_use]
 pub fn unmet<const N: usize>(text: &str, bound: &Bound<'_, N>, answer: &Answer<N>) -> Remark {
-    let here = reason(bound, &answer.best);
     let least = answer.least.unwrap_or_default();
-    let nearest: Vec<_> = [least.delay, least.flow]
-        .into_iter()
-        .flatten()
-        .map(|requirement| {
-            let delay_ns = rounded_up(requirement.delay_ns);
-            let requirement = Requirement {
-                delay_ns,
-                ..requirement
-            };
-            format!("`{requirement}`")
-        })
-        .collect();
-    let help = match nearest.as_slice() {
-        [] => "no longer delay and no other rate was found that can be met: give functions shorter times, or other cores".into(),
+    let nearest = [least.delay, least.flow].into_iter().flatten();
+    let nearest: Vec<_> = nearest.map(with_rounded_delay).collect();
+    Remark {
+        help: advised(&nearest),
+        ..missed(text, bound, answer)
+    }
+}
+
+/// The requirement with a delay of three digits, which is no shorter.
+pub(super) fn with_rounded_delay(requirement: Requirement) -> Requirement {
+    Requirement {
+        delay_ns: rounded_up(requirement.delay_ns),
+        ..requirement
+    }
+}
+
+/// Advice to require one of these.
+pub(crate) fn advised(requirements: &[Requirement]) -> String {
+    let texts: Vec<_> = requirements.iter().map(|one| format!("`{one}`")).collect();
+    match texts.as_slice() {
+        [] => "no longer delay and no other rate of this pipe was found with which all that is described holds: give \
+               functions shorter times or other cores, or let other pipes require less"
+            .into(),
         alternatives => format!("what can be met: {}", alternatives.join(" or ")),
-    };
+    }
+}
+
+/// Why a requirement cannot be met, without advice.
+pub(super) fn missed<const N: usize>(
+    text: &str,
+    bound: &Bound<'_, N>,
+    answer: &Answer<N>,
+) -> Remark {
+    let here = reason(bound, &answer.best);
     let mut remark = Remark::all(
         text,
         "no budgets and periods were found for this pipe",
         &here,
-        &help,
+        "",
     );
     if bound.pipeline.requirement.is_some() {
         remark.span = bound.pipeline.requirement_span;

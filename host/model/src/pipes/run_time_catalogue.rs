@@ -1,6 +1,6 @@
 //! Functions and endpoints for run-time pipes
 
-use super::ends::Served;
+use super::endpoints::Served;
 use super::functions::Pipes;
 use super::pipe::Place;
 use crate::ids::PartitionId;

@@ -9,8 +9,8 @@ use super::catalogue::Catalogue;
 use super::flow::{ROOM, flows, parse};
 use super::functions::What;
 use super::pipe::Pipe;
-use super::remark::{Remark, reason, takes, unmet};
-use super::scheduled::late;
+use super::remark::{Remark, advised, missed, reason, takes};
+use super::schedule::late;
 use super::{crossing, solved};
 use crate::document::At;
 use bulkhead_analysis::Reservation;
@@ -18,7 +18,7 @@ use bulkhead_tpipe::assessment::{Judge, budget};
 use bulkhead_tpipe::binding::{Bound, DEVICES, IOS};
 use bulkhead_tpipe::language::Pipeline;
 use bulkhead_tpipe::repository::{Load, Repository, Runs};
-use bulkhead_tpipe::solver::{self, Answer, Solution};
+use bulkhead_tpipe::solver::{self, Answer, Least, Solution};
 use std::collections::BTreeSet;
 
 /// Solving each anew beside the others so often settles what can be settled.
@@ -30,8 +30,12 @@ type Answers = Vec<Option<Answer<ROOM>>>;
 /// Why a pipe cannot be had.
 #[derive(Debug)]
 pub(crate) struct Failed<'d> {
+    pub(crate) name: &'d At<String>,
     pub(crate) flow: &'d At<String>,
     pub(crate) remark: Remark,
+    /// Requirements in place of its own that it would meet beside the pipes as they are solved, which may have to be solved anew
+    /// for it.
+    pub(crate) least: Box<Least>,
 }
 
 /// A valid flow with fitting functions.
@@ -47,10 +51,20 @@ impl<'d> Sound<'d> {
         self.pipeline.requirement.is_some()
     }
 
-    const fn failed(&self, remark: Remark) -> Failed<'d> {
+    fn failed(&self, remark: Remark) -> Failed<'d> {
         Failed {
+            name: self.name,
             flow: self.flow,
-            remark: remark,
+            remark,
+            least: Box::default(),
+        }
+    }
+
+    fn unmet(&self, bound: &Bound<'_, ROOM>, answer: &Answer<ROOM>) -> Failed<'d> {
+        let remark = missed(&self.flow.value, bound, answer);
+        Failed {
+            least: Box::new(answer.least.unwrap_or_default()),
+            ..self.failed(remark.with_help(advised(&[])))
         }
     }
 }
@@ -169,7 +183,7 @@ impl<'d> Settling<'_, 'd> {
             let answer = held.unwrap_or_else(|| solver::solve(bound));
             match answer.best.holds() {
                 true => Ok((answer, held.is_some())),
-                false => Err(pipe.failed(unmet(&pipe.flow.value, bound, &answer))),
+                false => Err(pipe.unmet(bound, &answer)),
             }
         })??;
         answers[index] = Some(answer);
@@ -238,7 +252,7 @@ impl<'d> Settling<'_, 'd> {
                 let answer = solver::solve_yielding(bound, times);
                 match answer.best.holds() {
                     true => Ok(answer),
-                    false => Err(pipe.failed(unmet(&pipe.flow.value, bound, &answer))),
+                    false => Err(pipe.unmet(bound, &answer)),
                 }
             })??);
         }

@@ -249,13 +249,14 @@ pub(super) const KEYS: &[Key] = &[
     ),
     section(
         "guest",
-        "Guest-physical addresses that every partition sees.",
+        "Guest-physical addresses that every partition sees: freely chosen, all but memory below 0x4000_0000.",
         "[guest]",
     ),
     fact(
         "guest.ram",
         ANY,
-        "Start of memory.",
+        "Start of memory of Linux and foreign guests. That of RTOS partitions starts at 0x4000_0000, for which their \
+         images are linked.",
         "guest.ram = 0x4000_0000",
     ),
     fact(
@@ -279,13 +280,13 @@ pub(super) const KEYS: &[Key] = &[
     fact(
         "guest.window",
         ANY,
-        "Window of channels, consoles and link pages.",
+        "Window of channels, consoles and link pages, at a multiple of 32 MiB.",
         "guest.window = 0x0c00_0000",
     ),
     fact(
         "guest.window_size",
         Shape::Size,
-        "Its size.",
+        "Its size, 32 MiB at most.",
         "guest.window_size = \"32 MiB\"",
     ),
     Key {
@@ -313,6 +314,14 @@ pub(super) const KEYS: &[Key] = &[
         Shape::Size,
         "Whole pages.",
         "size = 0x1000",
+    ),
+    option(
+        "device.*.guest",
+        ANY,
+        "its `address`",
+        "Guest-physical address at which its owner sees it, unless it is the owner's console. RTOS partitions reach \
+         devices below 0x4000_0000 only.",
+        "guest = 0x0901_0000",
     ),
     option(
         "device.*.spis",
@@ -348,6 +357,13 @@ pub(super) const KEYS: &[Key] = &[
         "no clock",
         "Its input clock, for the device node.",
         "clock_hz = 24_000_000",
+    ),
+    option(
+        "device.*.bank_width",
+        Shape::Number(1, 8),
+        "none",
+        "For flash: bytes of a word, for the device node.",
+        "bank_width = 4",
     ),
     Key {
         path: "pcie",
@@ -386,6 +402,20 @@ pub(super) const KEYS: &[Key] = &[
         Shape::Numbers(987),
         "SPI numbers of pin A of the slots 0 to 3 of the root bus; further slots and pins rotate.",
         "pcie.lines = [3, 4, 5, 6]",
+    ),
+    option(
+        "pcie.guest_ports",
+        ANY,
+        "their physical address",
+        "Where partitions see the I/O ports.",
+        "pcie.guest_ports = 0x3eff_0000",
+    ),
+    option(
+        "pcie.guest_memory",
+        ANY,
+        "its physical address",
+        "Where partitions see that memory.",
+        "pcie.guest_memory = 0x1000_0000",
     ),
     option(
         "pcie.smmu",
@@ -467,7 +497,7 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         path: "costs",
         shape: Shape::Section,
-        presence: Default("deciding costs nothing"),
+        presence: Default("scheduling overhead is not counted"),
         meaning: "Scheduling overhead on this board, which the analysis of VCPUs counts.",
         example: "[costs]",
     },
@@ -566,7 +596,7 @@ pub(super) const KEYS: &[Key] = &[
     ),
     option(
         "emulator.cores",
-        Shape::Number(1, 64),
+        Shape::Number(1, 512),
         "as many as are needed",
         "Cores that it always has.",
         "emulator.cores = 2",

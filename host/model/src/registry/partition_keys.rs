@@ -127,7 +127,8 @@ pub(super) const KEYS: &[Key] = &[
         shape: Shape::Text,
         presence: Default("empty"),
         meaning: "Kernel command line (linux, added to what the tool passes) or argument words \
-                  (others, at most 192 bytes).",
+                  (others, at most 192 bytes). A word that a run is given as an argument wins over one with the \
+                  same key here.",
         example: "command_line = \"quiet\"",
     },
     Key {

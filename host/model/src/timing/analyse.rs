@@ -24,7 +24,7 @@ pub struct CoreAnalysis {
     pub slots: Vec<(usize, Option<Time>)>,
     /// I/O VCPUs: index, and as others see it.
     pub io: Vec<(usize, Io)>,
-    /// Σ C/T + Σ (2 − U)·U, with what deciding takes.
+    /// Σ C/T + Σ (2 − U)·U, scheduling overhead included.
     pub demand: Fraction,
     /// Scheduling overhead, as a part of it.
     pub overhead_share: Fraction,

@@ -97,7 +97,7 @@ fn own_guarantee(
     let is_own = |index: usize| there[index].0.name == "own";
     let mut promised = None;
     let more = more.iter().copied();
-    propose::judge_beside(catalogue, &stand, is_own, more, |index, guarantee| {
+    pipe_admission::judge_beside(catalogue, &stand, is_own, more, |index, guarantee| {
         assert!(is_own(index));
         promised = Some(*guarantee);
     })?;
@@ -193,7 +193,7 @@ fn each_is_told_of_the_other() {
 
 /// Partitions that cannot be named, and why.
 #[test]
-fn unreachable_partitions_are_named() {
+fn an_unreachable_partition_is_named() {
     let description = description();
     for (from, to, expected) in [
         (

@@ -92,7 +92,7 @@ fn host_and_target_agree_on_two_cores() {
 fn said_of(base: &System, flow: &str) -> Result<Solved, String> {
     let words = packed(base);
     let catalogue = catalogue(&words);
-    propose::solve(&catalogue, flow, &[], 9).map_err(|refused| {
+    pipe_admission::solve(&catalogue, flow, &[], 9).map_err(|refused| {
         let diagnostic = Diagnostic {
             flow,
             before: 0,
@@ -138,7 +138,7 @@ fn another_core_feeds_another_partition() {
 
 /// Another program schedules the second core: what is there is described, and not run, nor typed.
 #[test]
-fn nobody_types_where_nobody_runs_stages() {
+fn a_partition_without_stages_has_no_input() {
     let other = r#"
 [partition.control.component.other]
 role = "scheduler"

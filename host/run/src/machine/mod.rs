@@ -7,6 +7,7 @@
 mod command;
 mod folder;
 mod gateway;
+mod host_timed;
 mod process;
 mod program;
 mod qmp;
@@ -15,13 +16,17 @@ mod turns;
 pub(crate) use command::emulator;
 pub use command::{Command, DEFAULT_SHIFT, DEFAULT_SLICE_US, Load, Timing};
 pub use folder::{RunFolder, Session};
+pub(crate) use host_timed::host_timed;
 pub use program::check_program;
 
+use bulkhead_abi::dispatch::Scb;
+use bulkhead_abi::kernel::SCB_ADDRESS;
 use std::fs::File;
 use std::io::{self, ErrorKind};
+use std::mem::offset_of;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -29,6 +34,7 @@ use crate::error::RunError;
 use gateway::Gateway;
 use qmp::Qmp;
 use turns::EndOfTurn;
+pub use turns::Turns;
 
 /// Output of the emulator, beside the report.
 const EMULATOR_LOG: &str = "emulator.log";
@@ -50,6 +56,8 @@ pub struct Machine {
     _gateways: Vec<Gateway>,
     /// The emulator has not answered the last request.
     is_silent: bool,
+    /// The folder in which it runs.
+    folder: PathBuf,
 }
 
 impl Machine {
@@ -88,6 +96,7 @@ impl Machine {
             control: Qmp::new(ours),
             _gateways: gateways,
             is_silent: false,
+            folder: folder.into(),
         };
         match machine.ask(PATIENCE, Qmp::greet) {
             Ok(()) => Ok(machine),
@@ -137,6 +146,30 @@ impl Machine {
         }
     }
 
+    /// What a core of the frozen machine executes at EL0; nothing if it is at another exception level, or the emulator does not
+    /// answer.
+    pub fn component_code(&mut self, core: usize) -> Option<ComponentCode> {
+        const EXCEPTION_LEVEL: u64 = 0xC;
+        if self.is_silent {
+            return None;
+        }
+        let [pc, state] = self.ask(PATIENCE, |control| control.state(core)).ok()?;
+        if state & EXCEPTION_LEVEL != 0 {
+            return None;
+        }
+        let words = ComponentCode::WORDS;
+        let code = self.ask(PATIENCE, |control| control.examine_virtual(core, pc, words));
+        let thread = self.ask(PATIENCE, |control| {
+            control.examine_virtual(core, SCB_ADDRESS + offset_of!(Scb, current) as u64, 1)
+        });
+        Some(ComponentCode {
+            core,
+            pc,
+            code: code.ok()?,
+            thread: thread.ok().and_then(|words| words.first().copied()),
+        })
+    }
+
     fn ask<T>(
         &mut self,
         patience: Duration,
@@ -147,6 +180,12 @@ impl Machine {
         let kind = answer.as_ref().err().map(io::Error::kind);
         self.is_silent = matches!(kind, Some(ErrorKind::WouldBlock | ErrorKind::TimedOut));
         answer.map_err(|error| silent(&error))
+    }
+
+    /// Turns of the machine's cores so far; none where the cores run in parallel.
+    #[must_use]
+    pub fn turns(&self, cores: usize) -> Turns {
+        Turns::read(&self.folder, cores)
     }
 
     /// Returns `true` if counted time repeats bit by bit in this emulator.
@@ -178,6 +217,24 @@ impl Machine {
             std::thread::sleep(Duration::from_millis(2));
         }
     }
+}
+
+/// A core at EL0, as the emulator shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ComponentCode {
+    /// The core.
+    pub core: usize,
+    /// Program counter.
+    pub pc: u64,
+    /// Instructions from there on: components have the same addresses, and differ in their code.
+    pub code: Vec<u32>,
+    /// Word in which a component with threads of its own has the index of the running one.
+    pub thread: Option<u32>,
+}
+
+impl ComponentCode {
+    /// Instructions that are read.
+    const WORDS: usize = 16;
 }
 
 impl Drop for Machine {

@@ -48,15 +48,53 @@ impl Qmp {
 
     /// A 32-bit word at a physical address, devices included.
     pub(super) fn examine_word(&mut self, pa: u64) -> io::Result<u32> {
-        let line = format!("xp /1wx {pa:#x}");
+        let text = self.command(&format!("xp /1wx {pa:#x}"), 0)?;
+        let digits = text.rsplit("0x").next().unwrap_or_default().trim();
+        u32::from_str_radix(digits, 16).map_err(|_| unexpected(&text.into()))
+    }
+
+    /// Program counter and processor state of a core.
+    pub(super) fn state(&mut self, core: usize) -> io::Result<[u64; 2]> {
+        let text = self.command("info registers", core)?;
+        let value = |name: &str| {
+            let words = text.split_whitespace();
+            let digits = words.filter_map(|word| word.strip_prefix(name)).next()?;
+            u64::from_str_radix(digits, 16).ok()
+        };
+        let both = value("PC=").zip(value("PSTATE="));
+        both.map_or_else(
+            || Err(unexpected(&text.into())),
+            |(pc, state)| Ok([pc, state]),
+        )
+    }
+
+    /// 32-bit words at a virtual address of what a core executes; fewer where nothing is mapped.
+    pub(super) fn examine_virtual(
+        &mut self,
+        core: usize,
+        address: u64,
+        words: usize,
+    ) -> io::Result<Vec<u32>> {
+        let text = self.command(&format!("x /{words}wx {address:#x}"), core)?;
+        let hexadecimal = text
+            .split_whitespace()
+            .filter_map(|word| word.strip_prefix("0x"));
+        Ok(hexadecimal
+            .map_while(|digits| u32::from_str_radix(digits, 16).ok())
+            .collect())
+    }
+
+    /// A command of the monitor for people, about a core.
+    fn command(&mut self, line: &str, core: usize) -> io::Result<String> {
         let request = json!({
             "execute": "human-monitor-command",
-            "arguments": { "command-line": line },
+            "arguments": { "command-line": line, "cpu-index": core },
         });
         let answer = self.request(request)?;
-        let text = answer.as_str().unwrap_or_default();
-        let digits = text.rsplit("0x").next().unwrap_or_default().trim();
-        u32::from_str_radix(digits, 16).map_err(|_| unexpected(&answer))
+        answer
+            .as_str()
+            .map(str::to_owned)
+            .ok_or_else(|| unexpected(&answer))
     }
 
     fn request(&mut self, mut request: Value) -> io::Result<Value> {
@@ -141,6 +179,15 @@ mod tests {
 
     #[test]
     fn errors_and_nonsense_and_the_end_are_errors() {
+        let mut cores = qmp(&[
+            "{\"return\":\" PC=00000000004012a4 X00=0000000000000001\\r\\nX30=0 SP=1\\r\\nPSTATE=60000000 -ZC- EL0t\\r\\n\",\"id\":1}\n",
+            "{\"return\":\"004012a4: 0x14000000 0xd65f03c0\\r\\n004012ac: Cannot access memory\\r\\n\",\"id\":2}\n",
+        ]);
+        assert_eq!(cores.state(1).unwrap(), [0x40_12A4, 0x6000_0000]);
+        assert_eq!(
+            cores.examine_virtual(1, 0x40_12A4, 3).unwrap(),
+            [0x1400_0000, 0xD65F_03C0]
+        );
         let mut refused = qmp(&["{\"error\":{\"desc\":\"no\"},\"id\":1}\n"]);
         assert!(refused.execute("x").unwrap_err().to_string().contains("no"));
         let mut nonsense = qmp(&["what?\n"]);

@@ -20,11 +20,15 @@
  * Third, how long a turn is. A core's turn ends at the next timer, so a timer of ours (BULKHEAD_TURN_NS) ends
  * it where no other does; while all cores are idle it comes more rarely, only to let time pass.
  *
+ * Whose turn it is, and how long each core's turns were, stands in a file that the tool reads (BULKHEAD_TURNS): a core may
+ * keep the emulator from answering.
+ *
  * Fourth, what the emulator tells its threads in vain costs most of its time: each timer's instant is told to
  * every thread that could have timers, by a system call, whether or not it was told before.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -34,6 +38,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -68,6 +73,15 @@ struct core;
 static struct core *(*core_of_index)(int);
 static void (*ask_to_begin_anew)(struct core *);
 
+/* Turns so far, in the file; `machine/turns.rs` reads it. */
+#define RECORDED_CORES 64
+static struct {
+    _Atomic uint64_t current;                       /* the core whose turn it is, from 1; 0: none yet */
+    struct {
+        _Atomic uint64_t turns, ns;
+    } cores[RECORDED_CORES];
+} *record;
+
 /* Timers, as well: of the virtual clock, in nanoseconds. */
 #define VIRTUAL_CLOCK 1
 #define NANOSECONDS 1
@@ -88,6 +102,17 @@ static void *next_of_version(const char *name, const char *version)
     return found ? found : dlsym(RTLD_NEXT, name);
 }
 
+static void open_record(void)
+{
+    const char *path = getenv("BULKHEAD_TURNS");
+    int fd = path && clock_ns ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return;
+    void *mapped = mmap(NULL, sizeof *record, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    record = mapped == MAP_FAILED ? NULL : mapped;
+    close(fd);
+}
+
 /* Other libraries may begin, and call what is wrapped here, before this one does. */
 __attribute__((constructor)) static void find_next(void)
 {
@@ -99,10 +124,9 @@ __attribute__((constructor)) static void find_next(void)
     next_write = dlsym(RTLD_NEXT, "write");
     next_cond_wait = next_of_version("pthread_cond_wait", "GLIBC_2.3.2");
     next_cond_broadcast = next_of_version("pthread_cond_broadcast", "GLIBC_2.3.2");
-    if (!dlsym(RTLD_DEFAULT, "icount_percpu_budget")) {
-        core_of_index = dlsym(RTLD_DEFAULT, "qemu_get_cpu");
+    core_of_index = dlsym(RTLD_DEFAULT, "qemu_get_cpu");
+    if (!dlsym(RTLD_DEFAULT, "icount_percpu_budget"))
         ask_to_begin_anew = dlsym(RTLD_DEFAULT, "cpu_exit");
-    }
     clock_ns = dlsym(RTLD_DEFAULT, "qemu_clock_get_ns");
     timer_init = dlsym(RTLD_DEFAULT, "timer_init_full");
     timer_set = dlsym(RTLD_DEFAULT, "timer_mod");
@@ -110,6 +134,7 @@ __attribute__((constructor)) static void find_next(void)
     const char *turn = getenv("BULKHEAD_TURN_NS");
     if (turn && clock_ns && timer_init && timer_set && all_idle)
         turn_ns = atoll(turn);
+    open_record();
     main_loop = pthread_self();
     turn_offered = next_eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     next_unlock = dlsym(RTLD_NEXT, "pthread_mutex_unlock");
@@ -209,6 +234,21 @@ static void change_turn(void)
         set_end_of_turn(idle);
 }
 
+/* The clock is read between turns, when no core executes. */
+static void note_turn(int index)
+{
+    static int last = -1;
+    static int64_t began;
+    int64_t now = clock_ns(VIRTUAL_CLOCK);
+    if (last >= 0)
+        record->cores[last].ns += now - began;
+    last = index < RECORDED_CORES ? index : -1;
+    began = now;
+    if (last >= 0)
+        record->cores[last].turns++;
+    record->current = last + 1;
+}
+
 /* The processor thread gives up the big lock when a core's turn begins, and at other times. */
 static void begin_turn(void)
 {
@@ -220,14 +260,16 @@ static void begin_turn(void)
     last = *running;
     struct core *core;
     for (int i = 0; (core = core_of_index(i)); i++)
-        if (core != last)
+        if (core != last && ask_to_begin_anew)
             ask_to_begin_anew(core);
+        else if (core == last && record)
+            note_turn(i);
 }
 
 int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
     find_next();
-    if (mutex == big_lock && core_of_index && ask_to_begin_anew && is_processor_thread())
+    if (mutex == big_lock && core_of_index && (ask_to_begin_anew || record) && is_processor_thread())
         begin_turn();
     return next_unlock(mutex);
 }

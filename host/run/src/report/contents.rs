@@ -1,5 +1,6 @@
 //! Contents of a run's report
 
+use super::executing::ExecutingReport;
 use super::faults::FaultReport;
 use super::paths::PathReport;
 use super::refused::RefusedReport;
@@ -24,6 +25,9 @@ pub struct Report {
     pub kind: Kind,
     /// Why it ended, for people.
     pub ended: String,
+    /// The core that kept the machine's clock from moving, for people.
+    #[serde(default)]
+    pub culprit: Option<String>,
     /// Length asked for, seconds of the machine's clock.
     pub for_s: Option<f64>,
     /// Length reached, seconds of the machine's clock.
@@ -35,6 +39,9 @@ pub struct Report {
     pub digest: Option<String>,
     /// The digests it consists of, by source.
     pub digests: BTreeMap<String, String>,
+    /// A device of the emulator that works at times of the host's clock, so that the run has no digest.
+    #[serde(default)]
+    pub host_timed: Option<String>,
     /// Counters.
     pub partitions: Vec<PartitionReport>,
     /// Messages.
@@ -52,6 +59,9 @@ pub struct Report {
     pub refused: Vec<RefusedReport>,
     /// Kinds and counts of records that the tool did not see.
     pub missed: BTreeMap<String, u64>,
+    /// Components that the cores executed at the end.
+    #[serde(default)]
+    pub executing: Vec<ExecutingReport>,
     /// Pass or fail.
     #[serde(default)]
     pub verdict: Verdict,
@@ -69,6 +79,9 @@ pub struct PartitionReport {
     /// Time of the newest heartbeat, seconds of the machine's clock; nothing where none came.
     #[serde(default)]
     pub last_sign_s: Option<f64>,
+    /// It announced that it is up, at its newest start or before.
+    #[serde(default)]
+    pub announced: bool,
     /// Starts.
     pub epoch: u32,
     /// Restarts.

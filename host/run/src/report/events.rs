@@ -165,10 +165,10 @@ impl Events {
         }
     }
 
-    /// Partition `partition` was stopped.
-    pub(super) fn stop(&mut self, partition: usize) {
+    /// Partition `partition` was stopped at that time, and starts anew if `restarts`.
+    pub(super) fn stop(&mut self, partition: usize, at_ns: u64, restarts: bool) {
         self.messages.stop(partition);
-        self.paths.stop(partition);
+        self.paths.stop(partition, at_ns, restarts);
         let own = self
             .tasks
             .iter_mut()
@@ -361,7 +361,7 @@ mod tests {
         assert_eq!(unserved(&[begun, job, ended]), 0);
         assert_eq!(unserved(&[job]), 0, "no promise");
         let mut stopped = events(&[begun, job]);
-        stopped.stop(0);
+        stopped.stop(0, 0, true);
         assert_eq!(stopped.tasks(&[], 1_000_000_000)[0].unserved, 0);
         assert_eq!(events(&[begun, job]).tasks(&[], 20_000_000)[0].unserved, 0);
     }

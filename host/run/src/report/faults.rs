@@ -7,7 +7,7 @@ use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::component::IDENTITY;
 use bulkhead_abi::component_log::{ComponentFault, ENDED};
 use bulkhead_abi::kernel::STACK_TOP;
-use bulkhead_abi::status::{ACTION_NAMES, Action, CAUSE_NAMES, Cause, FaultRecord};
+use bulkhead_abi::status::{ACTION_NAMES, CAUSE_NAMES, Cause, FaultRecord};
 use bulkhead_formats::syndrome::{Deed, deed};
 use bulkhead_plan::manifest::{ComponentManifest, Manifest, PartitionManifest};
 use serde::{Deserialize, Serialize};
@@ -25,8 +25,6 @@ const MOST_ENTRIES: usize = 16;
 const MOST_TIMES: usize = 1024;
 /// Cause of the faults of components.
 pub const COMPONENT: &str = "component";
-/// Actions after which an image starts anew in the same partition.
-const STARTING: [u32; 2] = [Action::Restart as u32, Action::Alternate as u32];
 
 /// Faults that are alike.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -107,10 +105,8 @@ impl FaultLog {
     /// Adds a fault; returns `true` if it is the first of its kind.
     pub fn add(&mut self, partition: usize, fault: &RecordedFault) -> bool {
         self.total += 1;
-        if let RecordedFault::Partition(record) = fault
-            && STARTING.contains(&record.action)
-        {
-            self.starts.insert(partition, record.ticks);
+        if fault.restarts() {
+            self.starts.insert(partition, fault.ticks());
         }
         let is_same =
             |entry: &&mut Entry| entry.partition == partition && kind(&entry.first) == kind(fault);
@@ -405,6 +401,7 @@ impl FaultReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bulkhead_abi::status::Action;
     use zerocopy::FromZeros;
 
     fn record(cause: Cause, action: Action, elr: u64) -> RecordedFault {

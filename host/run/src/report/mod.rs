@@ -6,6 +6,7 @@
 mod contents;
 mod digest;
 mod events;
+mod executing;
 mod faults;
 mod messages;
 mod paths;
@@ -22,6 +23,8 @@ pub use contents::{
     TrackingReport,
 };
 pub use digest::Digests;
+pub use executing::ExecutingReport;
+pub(crate) use executing::executing;
 pub(crate) use faults::report as fault_report;
 pub use faults::{COMPONENT, FaultLog, FaultReport};
 pub use paths::PathReport;

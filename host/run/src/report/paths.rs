@@ -7,6 +7,7 @@ use bulkhead_abi::trace::Event;
 use bulkhead_plan::manifest::{Manifest, PathManifest};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use super::stages::{DeviceReport, EarlyReport, OverrunReport, Stages};
 use crate::figures::{Durations, Spread};
@@ -14,6 +15,8 @@ use crate::watch::Clock;
 
 /// Paths kept of a partition.
 const MOST_PATHS: usize = 32;
+/// Restarts kept of a partition.
+const MOST_RESTARTS: usize = 1024;
 
 /// A path of a pipe, or a round trip.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -31,9 +34,12 @@ pub struct PathReport {
     /// Messages that entered before the first of those: lost, or sent before the receiver started.
     #[serde(default)]
     pub before: u64,
+    /// Messages that entered while a partition of the pipe failed and started anew, and did not leave: lost by the restart.
+    #[serde(default)]
+    pub lost_by_restarts: u64,
     /// Messages per second.
     pub rate: f64,
-    /// From its first message to the end of the run, seconds.
+    /// From its first message to the end of the run without the restarts of its partitions, seconds.
     #[serde(default)]
     pub span_s: f64,
     /// From entry to exit.
@@ -74,14 +80,18 @@ impl PathReport {
 /// All paths.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
+    /// Names of partitions, by index.
+    names: Vec<String>,
     described: Vec<(usize, PathManifest)>,
     /// By partition, name and number.
     seen: BTreeMap<(usize, String, u64), Path>,
     stages: Stages,
     /// Bounds that partitions have reported at run time, which replace those of the description: by partition, pipe and number.
     promised: BTreeMap<(usize, String, u64), PathManifest>,
-    /// Pipes that a command stopped: their rates over the whole run say nothing.
+    /// Pipes that a command stopped, or the restart of a partition: their rates over the whole run say nothing.
     stopped: BTreeSet<(usize, String)>,
+    /// Times at which partitions failed and were started anew, nanoseconds.
+    restarts: BTreeMap<usize, Vec<u64>>,
     /// The path that each partition promised last.
     newest: BTreeMap<usize, (usize, String, u64)>,
 }
@@ -91,8 +101,13 @@ struct Path {
     delivered: u64,
     lost: u64,
     before: u64,
+    lost_by_restarts: u64,
+    /// Time between messages in which a partition started anew.
+    outage_ns: u64,
     late: u64,
     newest: u32,
+    /// When the newest entered.
+    entered_ns: u64,
     /// Events are missing since the newest one: what was numbered in between is unknown.
     gap: bool,
     first_ns: u64,
@@ -103,11 +118,17 @@ struct Path {
 impl Paths {
     /// Paths of the description, none of them seen.
     pub(super) fn new(manifest: &Manifest) -> Self {
-        let index = |name: &str| manifest.partitions.iter().position(|one| one.name == name);
+        let names: Vec<_> = manifest
+            .partitions
+            .iter()
+            .map(|one| one.name.clone())
+            .collect();
+        let index = |name: &str| names.iter().position(|one| one == name);
         let known = manifest.paths.iter();
         let known = known.filter_map(|path| Some((index(&path.partition)?, path.clone())));
         Self {
             described: known.collect(),
+            names,
             stages: Stages::new(manifest),
             ..Self::default()
         }
@@ -161,12 +182,43 @@ impl Paths {
         own.for_each(|(_, path)| path.gap = true);
     }
 
-    /// Partition `by` was stopped: what it runs when it starts anew is described.
-    pub(super) fn stop(&mut self, by: usize) {
+    /// Returns `true` if partition `one` has a part in a pipe whose last stage `by` runs. Run-time pipes may lead through any.
+    fn takes_part(&self, one: usize, by: usize, name: &str) -> bool {
+        let name_of_one = self.names.get(one).map_or("", String::as_str);
+        let mut described = self.described.iter();
+        let described = described.find(|(partition, path)| *partition == by && path.pipe == name);
+        one == by
+            || described.is_none_or(|(_, path)| {
+                let mut stages = path.stages.iter();
+                stages.any(|stage| stage.partition == name_of_one)
+            })
+    }
+
+    /// Returns `true` if a partition with a part in the pipe started anew within that time.
+    fn has_restarted(&self, within: RangeInclusive<u64>, by: usize, name: &str) -> bool {
+        let mut restarts = self.restarts.iter();
+        restarts.any(|(one, times)| {
+            times.iter().any(|time| within.contains(time)) && self.takes_part(*one, by, name)
+        })
+    }
+
+    /// Partition `by` was stopped at that time, and starts anew if `restarts`: what it runs then is described.
+    pub(super) fn stop(&mut self, by: usize, at_ns: u64, restarts: bool) {
+        let times = self.restarts.entry(by).or_default();
+        if restarts && times.len() < MOST_RESTARTS {
+            times.push(at_ns);
+        }
         for (partition, path) in self.described.iter().filter(|(one, _)| *one == by) {
             let key = (*partition, path.pipe.clone(), path.number);
             self.promised.remove(&key);
         }
+        // Pipes that it deployed end.
+        let promised = self.promised.keys();
+        let deployed: Vec<_> = promised
+            .filter(|(one, name, number)| self.described(*one, name, *number).is_none())
+            .map(|(one, name, _)| (*one, name.clone()))
+            .collect();
+        self.stopped.extend(deployed);
     }
 
     /// An end of the path that partition `by` promised last.
@@ -178,6 +230,7 @@ impl Paths {
         if let Some(end) = path.ends.get_mut(event.sequence as usize) {
             *end = name;
         }
+        path.throughput = (event.a > 0).then(|| event.a as f64 / 1e6);
     }
 
     fn described(&self, by: usize, name: &str, number: u64) -> Option<&PathManifest> {
@@ -195,22 +248,31 @@ impl Paths {
         if !self.seen.contains_key(&known) && of_partition.count() >= MOST_PATHS {
             return;
         }
+        let at = clock.ns(event.ticks);
+        let since = self.seen.get(&known).map_or(at, |path| path.entered_ns);
+        let restarted = self.has_restarted(since..=at, by, &known.1);
         let path = self.seen.entry(known).or_default();
         let delay = clock.ns(event.ticks.saturating_sub(event.a));
-        let at = clock.ns(event.ticks);
         if path.delivered == 0 {
             path.first_ns = at;
             path.before = u64::from(event.sequence.saturating_sub(1));
         } else if !path.gap {
             // A smaller number is a new start's.
             let missing = event.sequence.checked_sub(path.newest.saturating_add(1));
-            path.lost += u64::from(missing.unwrap_or(0));
+            let missing = u64::from(missing.unwrap_or(0));
+            if restarted {
+                path.lost_by_restarts += missing;
+                path.outage_ns += at.saturating_sub(path.last_ns);
+            } else {
+                path.lost += missing;
+            }
         }
         path.gap = false;
         path.delivered += 1;
         path.late += u64::from(bound.is_some_and(|bound| delay > bound));
         path.newest = event.sequence;
         path.last_ns = at;
+        path.entered_ns = clock.ns(event.a);
         path.delay.add(delay);
     }
 
@@ -245,6 +307,12 @@ impl Paths {
         report
     }
 
+    /// Returns `true` if a partition with a part in the pipe recorded that it was stopped.
+    fn is_stopped(&self, by: usize, name: &str) -> bool {
+        let mut stopped = self.stopped.iter();
+        stopped.any(|(one, pipe)| pipe == name && self.takes_part(*one, by, name))
+    }
+
     /// Reports of paths that were seen, and of paths of the description that were not.
     pub(super) fn reports(&self, names: &[String], end_ns: u64) -> Vec<PathReport> {
         let unseen = self.described.iter().filter(|(partition, path)| {
@@ -259,19 +327,26 @@ impl Paths {
             let known = self.in_force(*partition, name, *number);
             let who = names.get(*partition).map_or("", String::as_str);
             let span = path.last_ns.saturating_sub(path.first_ns) as f64 / 1e9;
+            // Nothing has left since the newest restart.
+            let is_out = self.has_restarted(path.entered_ns..=end_ns, *partition, name);
+            let end_ns = if is_out { path.last_ns } else { end_ns };
             let report = PathReport {
                 delivered: path.delivered,
                 lost: path.lost,
                 before: path.before,
+                lost_by_restarts: path.lost_by_restarts,
                 late: path.late,
                 rate: match path.delivered {
                     0 | 1 => 0.0,
                     count => (count - 1) as f64 / span.max(1e-9),
                 },
                 delay: path.delay.spread(),
-                span_s: end_ns.saturating_sub(path.first_ns) as f64 / 1e9,
+                span_s: end_ns
+                    .saturating_sub(path.first_ns)
+                    .saturating_sub(path.outage_ns) as f64
+                    / 1e9,
                 required_rate: known
-                    .filter(|_| !self.stopped.contains(&(*partition, name.clone())))
+                    .filter(|_| !self.is_stopped(*partition, name))
                     .and_then(|path| path.throughput),
                 ..report(who, name, known)
             };
@@ -299,6 +374,7 @@ mod tests {
     use super::*;
     use bulkhead_abi::name_field;
     use bulkhead_abi::trace::EventKind;
+    use bulkhead_plan::manifest::StageManifest;
 
     fn paths() -> Paths {
         let known = PathManifest {
@@ -384,7 +460,7 @@ mod tests {
         assert_eq!((report.delivered, report.late), (3, 1));
         assert_eq!((report.bound_ns, report.loss_bound), (Some(500), Some(0.1)));
         assert_eq!(report.ends, ["first", "last"]);
-        assert_eq!(report.required_rate, None, "a command may stop it");
+        assert_eq!(report.required_rate, Some(50.0));
         // It runs by its description again.
         let event = promise(EventKind::Promised, 0, 0, "steering");
         paths.promised(0, "steering".into(), &event);
@@ -399,8 +475,39 @@ mod tests {
             "steering".into(),
             &promise(EventKind::Promised, 0, 500, ""),
         );
-        paths.stop(0);
+        paths.stop(0, 0, false);
         assert_eq!(paths.reports(&[], 0)[0].bound_ns, Some(1000));
+    }
+
+    /// The pipe leads through another partition, whose restart takes messages and time.
+    #[test]
+    fn messages_that_a_restart_took_are_no_loss_of_the_pipe() {
+        let report = |restart_ns: &[u64]| {
+            let mut paths = paths();
+            paths.names = ["control", "linux", "stranger"].map(str::to_owned).into();
+            let stage = |partition: &str| StageManifest {
+                function: "filter".into(),
+                partition: partition.into(),
+                latency_ns: None,
+            };
+            paths.described[0].1.stages = ["control", "linux", "control"].map(stage).into();
+            leave(&mut paths, 0x200, 1, [0, 900]);
+            leave(&mut paths, 0x200, 2, [1000, 1900]);
+            for (partition, at) in (1..).zip(restart_ns) {
+                paths.stop(partition, *at, true);
+            }
+            leave(&mut paths, 0x200, 40, [9000, 9900]);
+            leave(&mut paths, 0x200, 42, [9200, 9950]);
+            paths.reports(&["control".into()], 10_000).swap_remove(0)
+        };
+        let restarted = report(&[1500]);
+        assert_eq!((restarted.lost, restarted.lost_by_restarts), (1, 37));
+        assert_eq!(restarted.span_s, 1.1e-6);
+        // A partition without a part in it, and a restart at another time, excuse nothing.
+        for times in [&[u64::MAX, 1500][..], &[500], &[]] {
+            let other = report(times);
+            assert_eq!((other.lost, other.lost_by_restarts), (38, 0), "{times:?}");
+        }
     }
 
     #[test]
@@ -414,6 +521,21 @@ mod tests {
         };
         assert_eq!(required("braking"), Some(100.0));
         assert_eq!(required("steering"), None);
+        // Of a pipe that leads elsewhere, the partition that stops it may be another one; a third one has no say.
+        let by = |partition: usize| {
+            let mut paths = paths();
+            paths.names = ["control", "linux", "stranger"].map(str::to_owned).into();
+            let stage = |partition: &str| StageManifest {
+                function: "filter".into(),
+                partition: partition.into(),
+                latency_ns: None,
+            };
+            paths.described[0].1.stages = ["linux", "control"].map(stage).into();
+            leave(&mut paths, 0x200, 1, [0, 1000]);
+            paths.stopped(partition, "steering".into());
+            paths.reports(&["control".into()], 0)[0].required_rate
+        };
+        assert_eq!([by(0), by(1), by(2)], [None, None, Some(100.0)]);
     }
 
     #[test]

@@ -44,6 +44,25 @@ impl Program {
             .max()
     }
 
+    /// Returns `true` if these instructions are at `pc`, as far as its code goes.
+    pub(super) fn has_code(&self, pc: u64, code: &[u32]) -> bool {
+        let Ok(file) = object::File::parse(&*self.0) else {
+            return false;
+        };
+        let bytes: Vec<u8> = code.iter().flat_map(|word| word.to_le_bytes()).collect();
+        file.sections()
+            .filter(|one| one.kind() == SectionKind::Text)
+            .any(|section| {
+                let offset = pc.checked_sub(section.address());
+                let offset = offset.and_then(|offset| usize::try_from(offset).ok());
+                let own = offset.and_then(|offset| section.data().ok()?.get(offset..));
+                own.is_some_and(|own| {
+                    let length = own.len().min(bytes.len());
+                    length >= 4 && own.get(..length) == bytes.get(..length)
+                })
+            })
+    }
+
     /// Returns the place of the instruction at `pc`.
     pub(super) fn place(&self, pc: u64) -> Option<Place> {
         let file = object::File::parse(&*self.0).ok()?;

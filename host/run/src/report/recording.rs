@@ -90,7 +90,8 @@ impl Recording {
             Sight::Record { channel, message } => self.record(*channel, message),
             Sight::Fault { partition, fault } => {
                 if matches!(**fault, RecordedFault::Partition(_)) {
-                    self.events.stop(*partition);
+                    self.events
+                        .stop(*partition, clock.ns(fault.ticks()), fault.restarts());
                 }
                 if fault.ticks() <= self.cut_ticks {
                     self.faults.add(*partition, fault);

@@ -32,6 +32,7 @@ fn partition_report(
         name: partition.name.clone(),
         state: "unknown".into(),
         cores: core_reports(partition, snapshot),
+        announced: announced(snapshot),
         doorbells: doorbell_reports(partition, snapshot),
         ..PartitionReport::default()
     };
@@ -49,12 +50,16 @@ fn partition_report(
     report
 }
 
+fn announced(snapshot: &Snapshot) -> bool {
+    let cores = snapshot.cores();
+    let mut cores = cores.iter();
+    cores.any(|counters| counters.traps_at_up != [0; TRAPS])
+}
+
 /// A partition that never announced itself is still booting: it has no steady state.
 fn core_reports(partition: &PartitionManifest, snapshot: &Snapshot) -> Vec<CoreReport> {
     let cores = snapshot.cores();
-    let announced = cores
-        .iter()
-        .any(|counters| counters.traps_at_up != [0; TRAPS]);
+    let announced = announced(snapshot);
     let report = |(&core, counters): (&usize, &CoreCounters)| {
         let boot = if announced {
             counters.traps_at_up

@@ -54,6 +54,8 @@ fn headline(report: &Report) -> String {
 fn no_digest(report: &Report) -> String {
     let why = if report.kind == Kind::Emulated {
         "real time does not repeat"
+    } else if let Some(device) = &report.host_timed {
+        return format!("no digest: `{device}` of the emulator works at times of the host's clock");
     } else if report.ended == Ended::Length.sentence() {
         "not all of the run was seen"
     } else {
@@ -233,6 +235,8 @@ fn paths_text(paths: &[PathReport], kind: Kind) -> String {
 /// Anomalies of the pipe and its stages.
 fn stage_anomalies(path: &PathReport) -> String {
     let before = (path.before > 0).then(|| format!(", {} before the first that came", path.before));
+    let by_restarts = (path.lost_by_restarts > 0)
+        .then(|| format!(", {} lost by restarts", path.lost_by_restarts));
     let fell_back = (path.fell_back > 0).then(|| {
         format!(
             ", fell back {} times, up to {} us old",
@@ -254,6 +258,7 @@ fn stage_anomalies(path: &PathReport) -> String {
     let devices = path.devices.iter().map(device_facts);
     before
         .into_iter()
+        .chain(by_restarts)
         .chain(fell_back)
         .chain(overran)
         .chain(early)
@@ -455,6 +460,8 @@ mod tests {
             wall_s: 41.0,
             digest: Some("abc".into()),
             digests: Default::default(),
+            host_timed: None,
+            culprit: None,
             partitions: Vec::new(),
             channels: Vec::new(),
             paths: Vec::new(),
@@ -462,6 +469,7 @@ mod tests {
             tracking: Vec::new(),
             faults: Vec::new(),
             refused: Vec::new(),
+            executing: Vec::new(),
             missed: Default::default(),
             verdict: Default::default(),
         };

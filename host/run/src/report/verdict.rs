@@ -13,6 +13,7 @@ use std::fmt::Write;
 
 use crate::figures::{Kind, counted, duration};
 use crate::report::contents::{PartitionReport, Report, TaskReport};
+use crate::report::executing::{ExecutingReport, at_the_end};
 use crate::report::faults::FaultReport;
 use crate::report::paths::PathReport;
 use crate::report::stages::EarlyReport;
@@ -20,6 +21,9 @@ use crate::run::Ended;
 
 /// Silence after which a partition hangs, if the description names no heartbeat; seconds.
 const SILENCE_S: f64 = 0.5;
+
+/// Time that a partition without a heartbeat may take to start again, if it announces that it is up: Linux boots in about a second.
+const START_S: f64 = 4.0;
 
 /// Name of the finding about a partition without guarantees, as a part of the partition.
 const UNJUDGED: &str = "guarantees";
@@ -84,12 +88,17 @@ pub(crate) fn judge(report: &Report, manifest: &Manifest) -> Verdict {
     );
     findings.extend(report.paths.iter().flat_map(|path| {
         let subject = format!("{}/{}", path.partition, path.name);
-        let broken = path.broken(report.kind != Kind::Emulated);
+        let mut broken = path.broken(report.kind != Kind::Emulated);
+        if path.delivered == 0
+            && let Some(first) = broken.first_mut()
+        {
+            first.push_str(&at_the_end(&report.executing, &path.partition));
+        }
         broken.into_iter().map(move |what| finding(&subject, what))
     }));
     if report.kind != Kind::Emulated {
-        let tasks = report.tasks.iter().filter_map(task_finding);
-        findings.extend(tasks);
+        let tasks = report.tasks.iter();
+        findings.extend(tasks.filter_map(|task| task_finding(task, &report.executing)));
     }
     let unjudged: Vec<_> = manifest
         .partitions
@@ -125,7 +134,10 @@ fn unjudged(
     (described.announces && partition.state == "up" && !is_judged).then(|| {
         finding(
             &format!("{name}/{UNJUDGED}"),
-            "it has no periodic task, pipe or heartbeat, so nothing after its start could be judged",
+            format!(
+                "it has no periodic task, pipe or heartbeat, so nothing after its start could be judged{}",
+                at_the_end(&report.executing, name)
+            ),
         )
     })
 }
@@ -144,7 +156,14 @@ fn run_findings(report: &Report) -> Vec<Finding> {
     let ended = (!whole).then(|| {
         finding(
             &report.system,
-            format!("the rest of the run could not be judged: {}", report.ended),
+            format!(
+                "the rest of the run could not be judged: {}{}",
+                report.ended,
+                report
+                    .culprit
+                    .as_ref()
+                    .map_or_else(String::new, |culprit| format!("; {culprit}"))
+            ),
         )
     });
     let missed = report.missed.iter().map(|(what, count)| {
@@ -177,13 +196,29 @@ fn partition_findings(
             Some(fault) => format!("halted after `{}` at {:.6} s", fault.cause, fault.last_s),
             None => "halted".into(),
         },
-        "starting" if described.announces || described.heartbeat_ns.is_some() => {
-            "never announced that it is up".into()
-        }
+        "starting" => unannounced(report.length_s, described, partition)?,
         "unknown" if !is_standby => "never started".into(),
         _ => silence(report, described, partition)?,
     };
+    let what = match partition.state.as_str() {
+        "down" => what,
+        _ => what + &at_the_end(&report.executing, &described.name),
+    };
     Some(finding(&described.name, what))
+}
+
+/// Returns a finding if a partition that is starting should have announced that it is up.
+fn unannounced(
+    length_s: f64,
+    described: &PartitionManifest,
+    partition: &PartitionReport,
+) -> Option<String> {
+    if described.announces || described.heartbeat_ns.is_some() {
+        return Some("never announced that it is up".into());
+    }
+    let since_s = partition.since_s;
+    (partition.announced && length_s - since_s > START_S)
+        .then(|| format!("did not announce that it is up since its start at {since_s:.3} s"))
 }
 
 /// Returns a finding if the runtime of a partition beats no longer.
@@ -217,7 +252,7 @@ fn fault_text(fault: &FaultReport) -> String {
     }
 }
 
-fn task_finding(task: &TaskReport) -> Option<Finding> {
+fn task_finding(task: &TaskReport, executing: &[ExecutingReport]) -> Option<Finding> {
     let subject = format!("{}/{}", task.partition, task.name);
     let late = (task.late > 0).then(|| {
         format!(
@@ -238,9 +273,10 @@ fn task_finding(task: &TaskReport) -> Option<Finding> {
         .then(|| "no job of it was seen, so its deadline could not be judged".to_owned());
     let stopped = (task.unserved > 0).then(|| {
         format!(
-            "{} since {:.3} s were never served",
+            "{} since {:.3} s were never served{}",
             counted(task.unserved, "release"),
-            task.newest_s
+            task.newest_s,
+            at_the_end(executing, &task.partition)
         )
     });
     let all: Vec<_> = [late, overran, stopped, unseen]
@@ -418,7 +454,7 @@ mod tests {
             jobs: 10,
             ..TaskReport::default()
         };
-        assert_eq!(task_finding(&well), None);
+        assert_eq!(task_finding(&well, &[]), None);
         for bad in [
             TaskReport {
                 late: 1,
@@ -434,7 +470,7 @@ mod tests {
                 ..well
             },
         ] {
-            assert!(task_finding(&bad).is_some(), "{bad:?}");
+            assert!(task_finding(&bad, &[]).is_some(), "{bad:?}");
         }
     }
 
@@ -450,6 +486,8 @@ mod tests {
             wall_s: 1.0,
             digest: None,
             digests: Default::default(),
+            host_timed: None,
+            culprit: None,
             partitions: Vec::new(),
             channels: Vec::new(),
             paths: Vec::new(),
@@ -457,6 +495,7 @@ mod tests {
             tracking: Vec::new(),
             faults: Vec::new(),
             refused: Vec::new(),
+            executing: Vec::new(),
             missed: Default::default(),
             verdict: Verdict::default(),
         }
@@ -473,6 +512,20 @@ mod tests {
             state: "up".into(),
             ..PartitionReport::default()
         };
+        let starting = PartitionReport {
+            state: "starting".into(),
+            since_s: 5.5,
+            announced: true,
+            ..PartitionReport::default()
+        };
+        let linux = PartitionManifest {
+            announces: false,
+            heartbeat_ns: None,
+            ..described.clone()
+        };
+        let at = |length_s| unannounced(length_s, &linux, &starting);
+        let late = "did not announce that it is up since its start at 5.500 s";
+        assert_eq!([at(9.0), at(10.0)], [None, Some(late.into())]);
         let silent = Report {
             partitions: vec![partition.clone()],
             ..report()
@@ -580,13 +633,24 @@ mod tests {
 
     #[test]
     fn a_task_that_is_no_longer_served_breaks_its_promise() {
+        let executing = ExecutingReport {
+            core: 3,
+            partition: "blink".into(),
+            components: vec!["app".into()],
+            thread: Some(1),
+            place: None,
+        };
         let stopped = TaskReport {
             jobs: 1,
             unserved: 98,
             newest_s: 0.011,
+            partition: "blink".into(),
             ..TaskReport::default()
         };
-        let finding = task_finding(&stopped).expect("broken");
-        assert_eq!(finding.what, "98 releases since 0.011 s were never served");
+        let finding = task_finding(&stopped, &[executing]).expect("broken");
+        assert_eq!(
+            finding.what,
+            "98 releases since 0.011 s were never served; at the end of the run core 3 executed component `app`, thread 1"
+        );
     }
 }

@@ -21,8 +21,8 @@ impl Ended {
             Self::Length => "reached its length",
             Self::Interrupted => "interrupted",
             Self::Stalled => {
-                "given up: the machine's clock stood still, as it does while a core takes exceptions and executes \
-                 nothing (`--real` goes by the host's clock); the report shows the last state of each partition"
+                "given up: the machine's clock stood still or nearly, as it does while a core takes exceptions and executes \
+                 nothing, or waits for events that are there (`--real` goes by the host's clock); the report shows the last state of each partition"
             }
             Self::Emulator => "the emulator ended by itself; see emulator.log beside the report",
         }

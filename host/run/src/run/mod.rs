@@ -3,6 +3,7 @@
 mod ended;
 mod files;
 mod progress;
+mod starvation;
 
 pub use ended::Ended;
 pub use files::Files;
@@ -14,16 +15,19 @@ use std::time::{Duration, Instant};
 
 use crate::error::RunError;
 use crate::figures::Kind;
+use crate::machine::host_timed;
 use crate::machine::{
-    Command, DEFAULT_SHIFT, Machine, RunFolder, Session, Timing, check_program, emulator,
+    Command, ComponentCode, DEFAULT_SHIFT, Machine, RunFolder, Session, Timing, check_program,
+    emulator,
 };
 use crate::ram::Ram;
 use crate::report::{
-    COMPONENT, FaultLog, Live, Recording, Report, Verdict, fault_report, judge, partition_reports,
-    refused_reports,
+    COMPONENT, FaultLog, Live, Recording, Report, Verdict, executing, fault_report, judge,
+    partition_reports, refused_reports,
 };
 use crate::watch::{Clock, Sight, Watch, ns_to_ticks};
 use progress::Progress;
+use starvation::Starvation;
 
 /// How often the machine's memory is looked at.
 const POLL: Duration = Duration::from_millis(10);
@@ -129,7 +133,13 @@ pub fn run(
     let started = Instant::now();
     let mut course = Course::new(manifest, options, &ram, &folder)?;
     let ended = course.follow(&mut machine, observer, interrupted)?;
-    let report = course.report(ended, started.elapsed());
+    let executed: Vec<_> = match ended {
+        Ended::Emulator => Vec::new(),
+        _ => (0..manifest.machine.cores)
+            .filter_map(|core| machine.component_code(core))
+            .collect(),
+    };
+    let report = course.report(ended, started.elapsed(), &executed);
     machine.quit();
     let report = report?;
     report.save(folder.path())?;
@@ -166,6 +176,8 @@ struct Course<'m> {
     recording: Recording,
     /// Faults of which the first of each kind was shown.
     shown: FaultLog,
+    /// The core that kept the machine's clock from moving, in words.
+    culprit: Option<String>,
 }
 
 impl<'m> Course<'m> {
@@ -188,6 +200,7 @@ impl<'m> Course<'m> {
             clock,
             recording,
             shown: FaultLog::default(),
+            culprit: None,
         })
     }
 
@@ -199,6 +212,7 @@ impl<'m> Course<'m> {
         interrupted: &AtomicBool,
     ) -> Result<Ended, RunError> {
         let mut progress = Progress::new(self.manifest.machine.rtc, machine)?;
+        let mut starvation = Starvation::new(self.manifest, self.options.patience);
         machine.resume()?;
         let ended = loop {
             std::thread::sleep(POLL);
@@ -223,6 +237,11 @@ impl<'m> Course<'m> {
                 self.check_started()?;
             }
             if progress.standstill() > self.options.patience {
+                self.culprit = starvation.holder(machine);
+                break Ended::Stalled;
+            }
+            self.culprit = starvation.look(machine);
+            if self.culprit.is_some() {
                 break Ended::Stalled;
             }
         };
@@ -312,13 +331,20 @@ impl<'m> Course<'m> {
         Err(RunError::BootFailed { message })
     }
 
-    fn report(&mut self, ended: Ended, wall: Duration) -> Result<Report, RunError> {
+    fn report(
+        &mut self,
+        ended: Ended,
+        wall: Duration,
+        executed: &[ComponentCode],
+    ) -> Result<Report, RunError> {
         self.recording.finish()?;
         let manifest = self.manifest;
         let kind = self.options.kind(manifest.machine.cores);
         let missed = self.recording.missed().clone();
         let whole = self.recording.digests_are_whole();
-        let comparable = ended == Ended::Length && kind != Kind::Emulated && whole;
+        let host_timed = host_timed(&manifest.machine.devices).map(str::to_owned);
+        let comparable =
+            ended == Ended::Length && kind != Kind::Emulated && whole && host_timed.is_none();
         let recording = &self.recording;
         let snapshots = self.watch.snapshot(manifest);
         let mut report = Report {
@@ -326,11 +352,13 @@ impl<'m> Course<'m> {
             image: manifest.digest.clone(),
             kind,
             ended: ended.sentence().into(),
+            culprit: self.culprit.clone(),
             for_s: self.options.for_ns.map(|ns| ns as f64 / 1e9),
             length_s: self.clock.now_ns() as f64 / 1e9,
             wall_s: wall.as_secs_f64(),
             digest: comparable.then(|| recording.digests().total()),
             digests: recording.digests().by_source(),
+            host_timed,
             partitions: partition_reports(manifest, &snapshots, &self.clock),
             channels: recording.channels(),
             paths: recording.paths(&self.clock),
@@ -339,6 +367,10 @@ impl<'m> Course<'m> {
             faults: recording.faults().reports(manifest, &self.clock),
             refused: refused_reports(manifest, self.ram),
             missed,
+            executing: executed
+                .iter()
+                .filter_map(|found| executing(manifest, found))
+                .collect(),
             verdict: Verdict::default(),
         };
         for (partition, ticks) in self.watch.heartbeats(manifest) {

@@ -18,7 +18,7 @@ pub use status::{Snapshot, StatusReader};
 
 use bulkhead_abi::component_log::ComponentFault;
 use bulkhead_abi::guest::ChannelKind;
-use bulkhead_abi::status::FaultRecord;
+use bulkhead_abi::status::{Action, FaultRecord};
 use bulkhead_abi::trace::Event;
 use bulkhead_plan::manifest::{Manifest, PartitionManifest};
 use zerocopy::FromBytes;
@@ -50,6 +50,13 @@ impl RecordedFault {
             Self::Partition(record) => record.ticks,
             Self::Component(fault) => fault.ticks,
         }
+    }
+
+    /// Returns `true` if an image starts anew in the same partition.
+    #[must_use]
+    pub fn restarts(&self) -> bool {
+        const STARTING: [u32; 2] = [Action::Restart as u32, Action::Alternate as u32];
+        matches!(self, Self::Partition(record) if STARTING.contains(&record.action))
     }
 }
 

@@ -110,7 +110,7 @@ fn a_core_starts_once() {
 }
 
 #[test]
-fn who_prepares_with_less_than_four_pages_changes_nothing() {
+fn a_core_prepared_with_less_than_four_pages_changes_nothing() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
     let used = shop.make(Operation::MakeTable, &[1]);
@@ -260,7 +260,7 @@ fn interrupts_notify_threads_of_other_cores() {
 }
 
 #[test]
-fn a_thread_that_nobody_schedules_is_not_notified() {
+fn a_thread_without_a_scheduler_is_not_notified() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
     let thread = shop.make(Operation::MakeThread, &[first::COMPONENT, IMAGE, 0]);

@@ -8,7 +8,7 @@ const ACTIVATED: u64 = EventKind::Activated as u64;
 const BLOCKED: u64 = EventKind::Blocked as u64;
 
 #[test]
-fn who_is_more_important_preempts_and_hands_back() {
+fn a_more_important_thread_preempts_and_hands_back() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
     let [_, _, high] = shop.waiting(1, 10);
@@ -33,7 +33,7 @@ fn who_is_more_important_preempts_and_hands_back() {
 }
 
 #[test]
-fn who_is_less_important_is_left_to_the_scheduler() {
+fn a_less_important_thread_is_left_to_the_scheduler() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
     let [low, _, notify] = shop.waiting(1, 20);
@@ -85,7 +85,7 @@ fn interrupts_are_notifications() {
 }
 
 #[test]
-fn who_receives_is_told_how_many_came() {
+fn a_receiver_learns_the_number_of_notifications() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
     let [high, _, handler] = shop.waiting(1, 5);
@@ -183,7 +183,7 @@ const SERVED: u64 = 3 * STEP;
 
 /// Each reading of the clock is later than the one before, as where the kernel's work takes time.
 #[test]
-fn who_is_hit_by_an_interrupt_pays_for_what_it_executed_alone() {
+fn an_interrupted_thread_pays_only_for_its_own_instructions() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
     let [receiving, _, handler] = shop.waiting(1, 5);

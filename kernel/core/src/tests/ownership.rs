@@ -23,7 +23,7 @@ fn a_page_has_one_use_at_a_time() {
 }
 
 #[test]
-fn an_object_is_reclaimed_when_nobody_refers_to_it() {
+fn an_object_without_references_is_reclaimed() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
     let page = shop.page();

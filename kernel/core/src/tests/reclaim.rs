@@ -154,7 +154,7 @@ fn a_retired_thread_never_runs_again_and_its_page_becomes_another() {
 }
 
 #[test]
-fn who_runs_or_schedules_is_not_retired() {
+fn a_running_or_scheduling_thread_is_not_retired() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
     let own = machine.refused(first::THREAD, Operation::Retire, &[]);
@@ -223,7 +223,7 @@ fn a_component_is_built_anew_of_the_same_pages() {
 }
 
 #[test]
-fn a_component_waits_for_who_is_inside() {
+fn a_component_waits_for_the_threads_inside() {
     let machine = Machine::with_cores(1);
     let shop = Workshop::new(&machine);
     let server = whole(&shop, 5);
@@ -380,7 +380,7 @@ fn a_retired_schedulers_priorities_are_not_read_as_those_of_its_successor() {
 }
 
 #[test]
-fn an_interrupt_that_nobody_listens_to_any_more_refers_to_nobody() {
+fn an_ignored_interrupt_refers_to_no_thread() {
     let machine = Machine::with_cores(1);
     let shop = Workshop::new(&machine);
     let [victim, time] = thread(&shop, first::COMPONENT, 1);

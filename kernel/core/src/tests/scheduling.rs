@@ -94,7 +94,7 @@ fn the_end_of_a_budget_activates_the_scheduler() {
 }
 
 #[test]
-fn a_time_out_activates_who_asked_for_it() {
+fn a_time_out_activates_the_scheduler_that_set_it() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
     let [thread, time, _] = shop.thread(first::COMPONENT, 1, 5);
@@ -281,7 +281,7 @@ fn what_overflowed_is_fetched_in_batches_and_nothing_is_lost() {
 }
 
 #[test]
-fn who_uses_no_floating_point_pays_for_none() {
+fn threads_without_floating_point_pay_for_none() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
     let [thread, time, _] = shop.thread(first::COMPONENT, 1, 5);

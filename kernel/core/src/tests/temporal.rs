@@ -209,7 +209,7 @@ fn time_that_is_refilled_is_as_important_as_its_scheduler_said() {
 
 /// A thread under a scheduler in another component has time by capability; only the scheduler raises its priority.
 #[test]
-fn who_is_not_in_a_schedulers_component_only_weakens_what_it_said() {
+fn threads_outside_a_schedulers_component_only_weaken_its_priorities() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
     let [client, leaf] = shop.component(2);

@@ -47,7 +47,7 @@ impl ShownViolation<'_> {
                 let most = row.map_or(WHOLE, |core| core.policy.capacity());
                 write!(
                     out,
-                    "core `{}` would need {} of its time, with what deciding takes, and gives {}",
+                    "core `{}` would need {} of its time, scheduling overhead included, and gives {}",
                     name(core),
                     Percent(demand),
                     Percent(most)

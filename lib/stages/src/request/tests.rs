@@ -125,7 +125,7 @@ fn a_pipe_is_forgotten_by_its_name() {
 }
 
 #[test]
-fn who_has_first_stages_is_told_when_they_begin_and_to_stop() {
+fn a_partition_with_first_stages_learns_their_start_and_stop() {
     let (mut asker, mut answerer) = both(channel());
     let (mut message, mut text) = ([0; MESSAGE_BYTES], [0; TEXT_BYTES]);
     for (request, verb, at) in [
@@ -191,7 +191,7 @@ fn nonsense_is_answered() {
 
 /// Whatever the peer writes, both ends continue, and agree again.
 #[test]
-fn words_that_anybody_wrote_stop_nobody() {
+fn arbitrary_words_stop_no_other_partition() {
     let mut seed = 1u64;
     for _ in 0..2000 {
         let bytes = channel_bytes(0).expect("a channel");

@@ -61,7 +61,7 @@ fn what_was_passed_over_has_a_number_that_is_missing() {
 }
 
 #[test]
-fn who_hears_nothing_from_another_partition_falls_back_until_something_comes() {
+fn a_stage_without_news_from_another_partition_falls_back_until_some_come() {
     let (input, mut output) = link::make(Kind::Newest, memory).expect("room");
     let neutral = functions::named("neutral").expect("it is there");
     let mut work = of("emit", vec![input]).remote_inputs(1, 1000, Some((50, neutral)));
@@ -206,7 +206,7 @@ fn what_comes_behind_an_end_is_the_next_tasks() {
 /// Messages that waited too long at the first poll are dropped, and no others; a task that ended in
 /// the meantime is over.
 #[test]
-fn what_waited_for_who_starts_anew_is_passed_over() {
+fn messages_for_a_restarted_stage_are_passed_over() {
     for kind in [Kind::Newest, Kind::Each(4)] {
         let (input, mut output) = link::make(kind, memory).expect("room");
         let mut work = of("emit", vec![input]).remote_inputs(1, 100, None);

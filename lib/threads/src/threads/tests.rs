@@ -150,7 +150,7 @@ fn a_release_is_observed() {
 }
 
 #[test]
-fn a_release_is_observed_where_somebody_waited_for_the_lock() {
+fn a_release_is_observed_after_a_wait_for_the_lock() {
     blocks(true);
 }
 

@@ -5,7 +5,7 @@
 //! servers that handle one message and rest until start + C/U at the priority of the VCPU that
 //! they work for. VCPUs besides the pipe always use all their budget.
 
-mod furnish;
+mod initial_state;
 
 use crate::random::{ROOM, Random};
 use bulkhead_analysis::utilisation::WHOLE;

@@ -62,7 +62,7 @@ fn a_file_that_is_too_small_is_refused() {
 }
 
 #[test]
-fn who_is_not_there_is_named_and_tried_again() {
+fn an_absent_peer_is_named_and_tried_again() {
     let folder = tempdir().expect("a folder");
     let [here, there] =
         ["here", "there"].map(|name| Buffer::new(folder.path(), name, Kind::FourSlot));

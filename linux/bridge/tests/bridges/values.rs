@@ -38,7 +38,7 @@ fn the_newest_value_arrives() {
 }
 
 #[test]
-fn who_comes_late_finds_the_newest() {
+fn a_late_subscriber_finds_the_newest_value() {
     let folder = tempdir().expect("a folder");
     let [here, there] =
         ["here", "there"].map(|name| Buffer::new(folder.path(), name, Kind::FourSlot));
@@ -112,7 +112,7 @@ fn a_ring_loses_nothing() {
 
 /// A hanging reader loses its own messages, which are counted, and no others.
 #[test]
-fn a_full_ring_holds_up_nobody_else() {
+fn a_full_ring_delays_no_other_endpoint() {
     let folder = tempdir().expect("a folder");
     let [log, log_there] =
         ["log", "log-there"].map(|name| Buffer::new(folder.path(), name, Kind::Ring));

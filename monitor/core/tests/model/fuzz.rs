@@ -2,13 +2,13 @@
 
 use crate::fake::{Effect, End};
 use crate::world::{
-    ATTACHED, CONSOLE_IN, CONSOLE_OUT, DOORBELL_INTID, GICD, GUEST_GICD, GUEST_GICR, GUEST_UART,
-    Wishes, World, gicr, mpidr, roots, spis, target, vttbr,
+    ALARM, ATTACHED, CONSOLE_IN, CONSOLE_OUT, DOORBELL_INTID, GICD, GUEST_GICD, GUEST_GICR,
+    GUEST_PRIVATE, GUEST_UART, Wishes, World, gicr, mpidr, roots, spis, target, vttbr,
 };
 use bulkhead_abi::config::flags;
 use bulkhead_abi::hypercall;
 use bulkhead_abi::status::Action;
-use bulkhead_monitor_core::{ALARM, Entry, GUEST_PRIVATE};
+use bulkhead_monitor_core::Entry;
 
 const ROUNDS: u64 = 300_000;
 
@@ -71,7 +71,7 @@ fn distributor_write_is_allowed(offset: u64, bytes: u64, value: u64) -> bool {
 fn private_write_is_allowed(offset: u64, bytes: u64, value: u64) -> bool {
     let owned = |intid: u64| intid < 32 && GUEST_PRIVATE >> intid & 1 != 0;
     // The monitor's own interrupt: enabled and pending to stop a core, the opposite to start it.
-    if matches!(offset, 0x100 | 0x180 | 0x200 | 0x280) && value == 1 << ALARM {
+    if matches!(offset, 0x100 | 0x180 | 0x200 | 0x280) && value == u64::from(ALARM) {
         return true;
     }
     bank_write_is_allowed(offset, bytes, value, owned)

@@ -1,7 +1,9 @@
 //! The emulated distributor and redistributors
 
 use crate::fake::{Effect, End};
-use crate::world::{GICD, GUEST_GICD, GUEST_GICR, Wishes, World, gicr, mpidr, spis};
+use crate::world::{
+    GICD, GUEST_GICD, GUEST_GICR, GUEST_PRIVATE, HYPERVISOR, Wishes, World, gicr, mpidr, spis,
+};
 use bulkhead_abi::status::Trap;
 
 /// A data abort that describes a load or store of `2^size` bytes of register `register`.
@@ -105,17 +107,20 @@ fn priorities_stay_below_the_monitors() {
 fn private_interrupts_of_the_monitor_are_out_of_reach() {
     let world = World::running(Wishes::default());
     let frame = GUEST_GICR + 0x1_0000;
-    let guests = !(1_u32 << 25 | 1 << 26 | 1 << 28);
     let effects = store(&world, 0, frame + 0x180, 2, u64::MAX);
     assert_eq!(
         effects,
-        [write(gicr(0) + 0x1_0000 + 0x180, 4, u64::from(guests))]
+        [write(
+            gicr(0) + 0x1_0000 + 0x180,
+            4,
+            u64::from(GUEST_PRIVATE)
+        )]
     );
-    for intid in [25, 26, 28] {
+    for intid in HYPERVISOR {
         assert_eq!(store(&world, 0, frame + 0x400 + intid, 0, 0), []);
     }
     world.fake.poke(gicr(0) + 0x1_0100, 4, u64::MAX);
-    assert_eq!(load(&world, 0, frame + 0x100, 2), u64::from(guests));
+    assert_eq!(load(&world, 0, frame + 0x100, 2), u64::from(GUEST_PRIVATE));
 }
 
 #[test]

@@ -264,7 +264,7 @@ fn interrupts_between_processors_reach_own_cores_only() {
 }
 
 #[test]
-fn interrupts_of_other_groups_reach_nobody() {
+fn interrupts_of_other_groups_reach_no_core() {
     let world = two_cores(Wishes::default());
     for op2 in [6, 7] {
         world.cores[0].frame.set_x(5, 0xFFFF | 1 << 40);

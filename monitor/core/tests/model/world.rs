@@ -24,6 +24,11 @@ use std::mem::offset_of;
 use std::sync::atomic::AtomicU64;
 
 pub(crate) const GICD: u64 = 0x0800_0000;
+/// Private interrupts of the monitor, its alarm first: those of a board that is like no other.
+pub(crate) const HYPERVISOR: [u64; 3] = [20, 18, 31];
+pub(crate) const ALARM: u32 = 1 << HYPERVISOR[0];
+pub(crate) const GUEST_PRIVATE: u32 =
+    !(1 << HYPERVISOR[0] | 1 << HYPERVISOR[1] | 1 << HYPERVISOR[2]);
 pub(crate) const GICR: u64 = 0x080A_0000;
 pub(crate) const GUEST_GICD: u64 = 0x1800_0000;
 pub(crate) const GUEST_GICR: u64 = 0x180A_0000;
@@ -283,6 +288,8 @@ fn core(
         typer: TYPERS[index],
         target: target(index),
         gicr: gicr(index),
+        alarm: ALARM,
+        private: GUEST_PRIVATE,
         hcr: 0,
         partition,
         watches: if index == SPARE { leak([watch]) } else { &[] },
@@ -445,6 +452,6 @@ pub(crate) const fn set_private(core: usize, register: u64) -> Effect {
     Effect::Write {
         pa: gicr(core) + 0x1_0000 + register,
         bytes: 4,
-        value: 1 << 26,
+        value: ALARM as u64,
     }
 }

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn who_keeps_clear_is_never_near_and_who_is_slow_is_run_into() {
+    fn a_car_that_keeps_clear_is_never_near_and_a_slow_one_is_hit() {
         let (clear, seen) = drive(Manner::Clear, 25.0);
         assert!(clear > 2.0 && seen > 50_000, "{clear} {seen}");
         let (slow, _) = drive(Manner::Slow, 25.0);

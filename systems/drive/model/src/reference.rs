@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn gives_up_gently_when_nobody_commands() {
+    fn gives_up_gently_without_commands() {
         let mut reference = Reference::starting_at(20.0, 0, HZ);
         let held = (HOLD_S * HZ as f64) as u64;
         assert!((run(&mut reference, 0, held) - 20.0).abs() < 1e-9);

@@ -13,7 +13,7 @@ use crate::vcpu_pool::{self, Budgets, Missing};
 use crate::{core_commands, say, shared_state};
 use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_abi::repository::long_name_text;
-use bulkhead_flows::propose::{Refused, Solved};
+use bulkhead_flows::pipe_admission::{Refused, Solved};
 use bulkhead_stages::core_command::{EDGES, Edge};
 use bulkhead_stages::link::{GATHERED_PLACES, Kind};
 use bulkhead_tpipe::language::Buffering;

@@ -4,11 +4,11 @@ use super::{PathGuarantees, Planner};
 use crate::remote_partition::{self, Outcome, PENDING};
 use crate::table::{self, Entry as Pipe, PIPES};
 use crate::{CORE, say, stage};
-use bulkhead_abi::pipe::{NONE, Pipe as Described, Stage};
+use bulkhead_abi::pipe::{NONE, Pipe as PackedPipe, Stage};
 use bulkhead_abi::repository::MAX_REMOTE_PARTITIONS;
 use bulkhead_component::clock;
 use bulkhead_flows::ROOM;
-use bulkhead_flows::propose::{Guarantee, Solved};
+use bulkhead_flows::pipe_admission::{Guarantee, Solved};
 use bulkhead_slite::Mutex;
 use bulkhead_stages::request::{CROSSINGS, PLACES, Packed, PathGuarantee};
 use bulkhead_tpipe::language::{Buffering, Pipeline};
@@ -103,7 +103,7 @@ impl Planner {
     pub(super) fn ask(
         &mut self,
         id: u64,
-        pipe_head: &Described,
+        pipe_head: &PackedPipe,
         solved: &Solved,
     ) -> Result<(), Missing> {
         let mut edges = [(0, [0; 2]); CROSSINGS];
@@ -144,7 +144,7 @@ impl Planner {
         &self,
         (number, pipe): (usize, usize),
         id: u64,
-        pipe_head: &Described,
+        pipe_head: &PackedPipe,
         stages: impl Iterator<Item = (Stage, usize)>,
         promised: impl Iterator<Item = PathGuarantee>,
     ) -> Packed {

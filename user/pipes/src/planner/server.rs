@@ -17,13 +17,13 @@ use crate::remote_partition::{PeerChannel, PeerRole, RemoteEdge};
 use crate::stage::{self, STAGES, is_vacant};
 use crate::table::{self, Entry, PIPES};
 use crate::vcpu_pool::{self, Budgets};
-use crate::{CORE, client_pipes, device, endpoints, fanout, say, watch};
+use crate::{CORE, client_pipes, device, endpoints, fanout, recorder, say};
 use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_analysis::Reservation;
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_flows::command::is_name;
-use bulkhead_flows::propose::{self, Guarantee};
+use bulkhead_flows::pipe_admission::{self, Guarantee};
 use bulkhead_slite::Mutex;
 use bulkhead_stages::deploy_request::{DeployRequest, Unfit};
 use bulkhead_stages::request::{
@@ -309,7 +309,7 @@ impl Planner {
             }
             let ended = client_pipes::is_client_controlled(number) && stage::is_retired(number);
             let rests = || pipe.within().all(|(stage, _)| is_vacant(stage));
-            let over = ended && rests() && watch::is_drained(&pipe);
+            let over = ended && rests() && recorder::is_drained(&pipe);
             if over && self.is_forgotten_there(number, &pipe) {
                 pipe.numbers().for_each(device::detach);
                 memory::release(number);
@@ -498,7 +498,7 @@ impl Planner {
         let mut guarantees = [const { None }; PIPES];
         let judged = self.standing(&settings, None, |standing| {
             let client_budgets = client_budgets.iter().flatten().copied();
-            propose::judge_beside(
+            pipe_admission::judge_beside(
                 &self.catalogue,
                 standing,
                 is_judged,

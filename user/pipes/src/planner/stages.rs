@@ -4,7 +4,7 @@ use super::Planner;
 use crate::endpoints;
 use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_abi::repository::Device;
-use bulkhead_flows::propose::Solved;
+use bulkhead_flows::pipe_admission::Solved;
 use bulkhead_tpipe::language::Buffering;
 
 impl Planner {

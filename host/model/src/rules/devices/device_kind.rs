@@ -29,7 +29,17 @@ fn check(draft: &Draft, report: &mut Report) {
         let Some(kind) = function.kind.given() else {
             continue;
         };
-        if !names.contains(&kind.value.as_str()) {
+        if board.pcie.is_none() {
+            let message = format!(
+                "`{}` has no PCIe host bridge: `{}` cannot be plugged in",
+                board.name, function.name.value
+            );
+            report.add(
+                RULE.at(&kind.span, message)
+                    .here("on this board")
+                    .help("choose a board that has one, or leave the device and what uses it out"),
+            );
+        } else if !names.contains(&kind.value.as_str()) {
             let message = format!(
                 "`{}` takes no function of kind `{}`",
                 board.name, kind.value

@@ -8,6 +8,7 @@ pub(crate) mod device_forward;
 pub(crate) mod device_given_twice;
 pub(crate) mod device_kind;
 pub(crate) mod device_lines;
+pub(crate) mod device_reach;
 pub(crate) mod device_unowned;
 pub(crate) mod dma_device;
 pub(crate) mod dma_unconfined;
@@ -25,6 +26,7 @@ pub(super) const RULES: &[&Rule] = &[
     &device_forward::RULE,
     &device_unowned::RULE,
     &device_lines::RULE,
+    &device_reach::RULE,
     &interrupt_line_split::RULE,
     &dma_device::RULE,
     &dma_unconfined::RULE,

@@ -20,7 +20,7 @@ fn check(draft: &Draft, report: &mut Report) {
         let Some((entry, span)) = entry(&found, file) else {
             continue;
         };
-        if !entry.is_multiple_of(4) || !is_inside(&found, file, board.guest.ram, entry) {
+        if !entry.is_multiple_of(4) || !is_inside(&found, file, found.ram(board), entry) {
             let message = format!("`{}` has no instruction at its entry", found.name.value);
             report.add(
                 RULE.at(&span, message)

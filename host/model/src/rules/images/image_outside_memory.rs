@@ -9,7 +9,7 @@ use crate::quantity::size_text;
 crate::rules::declaration::rule! {
     Error, "image-outside-memory",
     "an image lies in the memory of its partition",
-    "Guests find their memory where the board's `guest.ram` says (0x4000_0000 on qemu-virt). ELF files \
+    "RTOS partitions find their memory at 0x4000_0000, others where the board's `guest.ram` says. ELF files \
      are loaded at their physical addresses, flat files at `load`, and everything must fit.",
     check
 }
@@ -20,8 +20,13 @@ fn check(draft: &Draft, report: &mut Report) {
         let pieces = found
             .file
             .as_ref()
-            .map(|file| pieces(&found, file, board.guest.ram));
-        tell(&found, &pieces.unwrap_or_default(), board.guest.ram, report);
+            .map(|file| pieces(&found, file, found.ram(board)));
+        tell(
+            &found,
+            &pieces.unwrap_or_default(),
+            found.ram(board),
+            report,
+        );
     }
     for found in super::kernels(draft) {
         if let Ok(Inspected {
@@ -29,12 +34,13 @@ fn check(draft: &Draft, report: &mut Report) {
             ..
         }) = &found.file
         {
-            let address = board.guest.ram + KERNEL_OFFSET;
+            let ram = found.ram(board);
+            let address = ram + KERNEL_OFFSET;
             let piece = Piece {
                 address,
                 size: kernel.memory,
             };
-            tell(&found, &[piece], board.guest.ram, report);
+            tell(&found, &[piece], ram, report);
         }
     }
 }

@@ -15,6 +15,7 @@ pub(crate) mod kernel_not_fetched;
 pub(crate) mod kernel_wrong_kind;
 pub(crate) mod unknown_crate;
 
+use crate::board::Board;
 use crate::document::At;
 use crate::draft::{Draft, ImageDraft, PartitionDraft, display};
 use crate::image_file::{Content, Inspected, inspect};
@@ -53,6 +54,12 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
+    /// Start of the partition's memory.
+    fn ram(&self, board: &Board) -> u64 {
+        let kind = self.partition.kind.value();
+        kind.map_or(board.guest.ram, |kind| board.ram_of(kind))
+    }
+
     /// Load address of an image without one of its own, given the start of memory.
     fn load_address(&self, content: &Content, ram: u64) -> u64 {
         let default = match content {

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{ComponentDraft, Draft, EndpointDraft, PartitionDraft, items};
-use crate::pipes::card::{self, parse};
+use crate::pipes::network_card::{self, parse};
 use crate::source::Span;
 
 crate::rules::declaration::rule! {
@@ -91,11 +91,11 @@ fn misplaced(
 
 /// A card has one address.
 fn divided(partition: &PartitionDraft, component: &ComponentDraft) -> Option<Problem> {
-    let mut addresses = card::card_addresses(partition, component);
+    let mut addresses = network_card::card_addresses(partition, component);
     let Some((first, address)) = addresses.next() else {
         // What is wrong with one of them is said of that one.
         let mut ends = component.endpoints.iter();
-        let sound = ends.clone().all(|end| card::address(end).is_some());
+        let sound = ends.clone().all(|end| network_card::address(end).is_some());
         let written = ends.find_map(|end| end.address.given()).filter(|_| sound)?;
         let owner = &component.name.value;
         return Some((

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
 use crate::kinds::Kind;
-use crate::pipes::ends::endpoints;
+use crate::pipes::endpoints::endpoints;
 use crate::pipes::flow::local_name;
 use crate::source::Span;
 

@@ -1,7 +1,7 @@
 //! As many use an endpoint as it says
 
 use crate::diagnostic::Report;
-use crate::pipes::ends::endpoints;
+use crate::pipes::endpoints::endpoints;
 use crate::pipes::solution::Solution;
 
 crate::rules::declaration::rule! {

@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{Draft, PartitionDraft};
 use crate::kinds::Kind;
-use crate::pipes::ends::endpoints;
+use crate::pipes::endpoints::endpoints;
 use crate::pipes::flow::{import, local_name};
 use crate::suggestion::advice;
 use bulkhead_abi::pipe::EndpointKind;

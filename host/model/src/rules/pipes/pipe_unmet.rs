@@ -1,7 +1,7 @@
 //! The requirement of each pipe can be met without breaking other guarantees
 
 use crate::diagnostic::Report;
-use crate::pipes::scheduled::late;
+use crate::pipes::schedule::late;
 use crate::pipes::solution::Solution;
 use crate::quantity::time_text;
 
@@ -10,7 +10,7 @@ crate::rules::declaration::rule! {
     "the requirement of each pipe is kept, beside all other pipes, VCPUs and tasks of the cores involved",
     "Budgets and periods are looked for by the heuristic of 003 §3.1.4 and by a search that starts there; what is \
      found is judged by the paper's conditions and by exact response times. What cannot be kept is said with the constraint that fails, \
-     and the least delay, loss or throughput that can be.",
+     and the least delay, loss or throughput with which all that is described holds.",
     solved: check
 }
 

@@ -12,8 +12,7 @@ use bulkhead_formats::address::physical_range;
 crate::rules::declaration::rule! {
     Error, "board-inconsistent",
     "the facts of a board file fit together",
-    "Devices are whole pages and share none, interrupts exist, the image lies in RAM, what guests see \
-     does not overlap. Everything the tool derives rests on this file."
+    "Devices are whole pages and share none, interrupts exist. Everything the tool derives rests on this file."
 }
 
 /// Looks at a board that has the right shape.
@@ -58,10 +57,8 @@ pub(crate) fn check_lists(table: &Table, report: &mut Report) {
 }
 
 /// Simple facts: whether it is wrong, the key, and the message.
-fn facts(board: &Board) -> [(bool, &'static str, &'static str); 10] {
+fn facts(board: &Board) -> [(bool, &'static str, &'static str); 7] {
     let (first, last) = board.interrupts.doorbells;
-    let guest = &board.guest;
-    let aligned = |address: u64| address.is_multiple_of(PAGE_SIZE);
     [
         (
             board.default_cores > board.cores.len(),
@@ -72,21 +69,6 @@ fn facts(board: &Board) -> [(bool, &'static str, &'static str); 10] {
             first > last || last >= board.interrupts.spis,
             "interrupts.doorbells",
             "not a range of SPIs",
-        ),
-        (
-            !aligned(guest.ram),
-            "guest.ram",
-            "not at the start of a page",
-        ),
-        (
-            !aligned(guest.window),
-            "guest.window",
-            "not at the start of a page",
-        ),
-        (
-            guest.window.saturating_add(guest.window_size) > guest.ram && guest.window < guest.ram,
-            "guest.window",
-            "the window reaches into the guest's memory",
         ),
         (
             physical_range(board.cpu.physical_bits).is_none(),

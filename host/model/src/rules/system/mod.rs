@@ -1,7 +1,9 @@
 //! Rules about the system as a whole, and the board
 
 pub(crate) mod board_cores;
+pub(crate) mod board_dma;
 pub(crate) mod board_firmware;
+pub(crate) mod board_guest;
 pub(crate) mod board_inconsistent;
 pub(crate) mod board_memory;
 pub(crate) mod no_partition;
@@ -18,6 +20,8 @@ pub(super) const RULES: &[&Rule] = &[
     &board_cores::RULE,
     &board_memory::RULE,
     &board_firmware::RULE,
+    &board_dma::RULE,
+    &board_guest::RULE,
     &no_partition::RULE,
     &run_length::RULE,
     &waive_unknown::RULE,

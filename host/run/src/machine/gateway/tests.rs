@@ -109,7 +109,7 @@ fn what_the_host_asks_is_answered() {
 }
 
 #[test]
-fn who_asks_on_the_wire_learns_where_it_is() {
+fn a_request_on_the_wire_learns_the_gateways_address() {
     let setting = Setting::new();
     let question = |target_protocol_addr| {
         let question = ArpRepr::EthernetIpv4 {

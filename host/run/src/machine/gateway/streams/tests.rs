@@ -211,7 +211,7 @@ fn all_that_is_said_comes_back_in_order_and_ends() {
 }
 
 #[test]
-fn a_port_that_nobody_listens_at_closes_at_once() {
+fn a_port_without_listener_closes_at_once() {
     let setting = Setting::new(Some(Manner::Refuses));
     assert!(is_over(&mut setting.connect()));
 }
@@ -255,7 +255,7 @@ fn one_that_hangs_does_not_disturb_others_and_is_let_go() {
 }
 
 #[test]
-fn a_host_that_takes_nothing_slows_the_card_and_nobody_else() {
+fn a_host_that_takes_nothing_slows_its_own_card_only() {
     let setting = Setting::new(Some(Manner::Echoes));
     let mut slow = setting.connect();
     slow.set_nonblocking(true).expect("settable");

@@ -77,6 +77,12 @@ pub(crate) const ATTACKS: &[Attack] = &[
         run: vectors_lost,
     },
     Attack {
+        name: "wait-for-events",
+        fate: Fate::Stalls,
+        what: "waits for events in a loop, with one there each time",
+        run: starve_clock,
+    },
+    Attack {
         name: "stack-overflow",
         fate: Fate::Dies,
         what: "recurses for ever",
@@ -176,6 +182,15 @@ fn vectors_lost(context: &mut Context<'_>) {
     context.say(format_args!("stuck"));
     thread::set_vectors(0x7fff_f000);
     let _deadly = probe::store(0x7fff_e000, 0);
+}
+
+fn starve_clock(context: &mut Context<'_>) {
+    context.say(format_args!("stuck"));
+    thread::mask_all();
+    loop {
+        thread::send_event();
+        thread::wait_for_event();
+    }
 }
 
 fn stack_overflow(context: &mut Context<'_>) {

@@ -1,13 +1,13 @@
 //! The recorder: records messages that left the pipes, reports once a second, and compares delays
 //! with the bounds
 //!
-//! Each last stage writes records into a queue of its own ([`crate::notes`]). The recorder, a
+//! Each last stage writes records into a queue of its own ([`crate::exit_records`]). The recorder, a
 //! thread on the least important VCPU of the first core, empties the queues, so that no stage waits
 //! for another one. A delay above the bound is an event of its own. Other cores have no recorder:
 //! there the command thread ([`crate::core_commands`]) renews the core's heartbeat.
 
 use crate::control::{self, Shell};
-use crate::notes::{self, ExitRecord};
+use crate::exit_records::{self, ExitRecord};
 use crate::stage::{self, STAGES};
 use crate::table::{self, Entry as Pipe, PIPES};
 use crate::{CORE, Failure, device, planner, profile, say};
@@ -42,7 +42,7 @@ static PULSES: Mutex<Pulses> = Mutex::new([None; COMPONENT_CORES]);
 
 type Pulses = [Option<&'static AtomicU64>; COMPONENT_CORES];
 
-pub(crate) use crate::notes::is_drained;
+pub(crate) use crate::exit_records::is_drained;
 
 /// Statistics of a path of a pipe.
 #[derive(Clone, Copy, Default)]
@@ -147,7 +147,7 @@ impl Recorder {
     fn look(&mut self) {
         self.announce();
         for stage in 0..STAGES {
-            while let Some(exit) = notes::take(stage) {
+            while let Some(exit) = exit_records::take(stage) {
                 self.enter(&exit);
             }
         }
@@ -253,7 +253,7 @@ impl Recorder {
             }
         }
         device::tell();
-        let unnoted = notes::missing();
+        let unnoted = exit_records::missing();
         if unnoted > 0 {
             say!("{unnoted} messages left unrecorded");
         }

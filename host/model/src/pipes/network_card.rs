@@ -3,7 +3,7 @@
 //! A written endpoint has the receiver's address and port; all others of a component have the
 //! card's own address, one for all of them.
 
-use super::ends::is_written;
+use super::endpoints::is_written;
 use crate::document::At;
 use crate::draft::{ComponentDraft, EndpointDraft, PartitionDraft};
 use std::net::SocketAddrV4;

@@ -1,0 +1,6 @@
+// Tells another core another frequency.
+#define VERSION_ANSWER 0x10001
+#define START_ANSWER 0
+#define START_LEVEL EL2
+#define FREQUENCY 24000000
+#include "firmware.S"

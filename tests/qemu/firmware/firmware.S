@@ -1,0 +1,152 @@
+// A firmware at EL3 for QEMU `virt` with two security states: fetches the boot image that the emulator offers by fw_cfg,
+// and enters it at EL2. Sources that include it choose how it answers PSCI:
+//
+//   VERSION_ANSWER  to PSCI_VERSION
+//   START_ANSWER    to CPU_ON
+//   START_LEVEL     SPSR_EL3 with which CPU_ON enters a core; 0 = it is never entered
+//   FREQUENCY       CNTFRQ_EL0 of the other cores
+//
+// It runs from flash at address 0. Translation and caches are off on all cores.
+
+#define DISTRIBUTOR 0x08000000
+#define REDISTRIBUTORS 0x080a0000
+#define WAKE 8
+#define FW_CFG 0x09020000
+#define KERNEL_SIZE 0x08
+#define KERNEL_DATA 0x11
+#define LOAD 0x40200000
+#define RAM 0x40000000              // the transfer below, then the mailbox
+#define MAILBOX 0x40000040
+#define EL2 0x3c9
+#define EL1 0x3c5
+
+.globl _start
+.text
+_start:
+    adr x0, vectors
+    msr vbar_el3, x0
+    mov x0, #0x531                  // NS, RES1, HCE, RW
+    msr scr_el3, x0
+    mov x0, #0x80000000             // RW: EL1 is AArch64
+    msr hcr_el2, x0
+    msr cptr_el3, xzr
+    msr mdcr_el3, xzr
+    mov x0, #0xf                    // system registers, also at EL2
+    msr s3_6_c12_c12_5, x0          // ICC_SRE_EL3
+    isb
+    mrs x19, mpidr_el1
+    and x19, x19, #0xff
+    ldr x0, =62500000
+    cbz x19, 1f
+    ldr x0, =FREQUENCY
+1:  msr cntfrq_el0, x0
+    cbnz x19, wait
+
+    ldr x0, =DISTRIBUTOR            // one security state: GICD_CTLR.DS, before it the enables are 0
+    mov w1, #0x40
+    str w1, [x0]
+
+    // Size of the image, then the image: a request is control, length, address, big-endian.
+    mov w0, #KERNEL_SIZE
+    mov w1, #4
+    ldr x2, =RAM + 32
+    bl fetch
+    ldr x2, =RAM + 32
+    ldr w1, [x2]
+    mov w0, #KERNEL_DATA
+    ldr x2, =LOAD
+    bl fetch
+
+    ldr x1, =LOAD
+    mov x2, #EL2
+    b enter
+
+// w0 = item, w1 = bytes, x2 = place.
+fetch:
+    ldr x3, =RAM
+    lsl w0, w0, #16
+    add w0, w0, #0xa                // select, read
+    rev w0, w0
+    rev w1, w1
+    rev x2, x2
+    stp w0, w1, [x3]
+    str x2, [x3, #8]
+    dsb sy
+    ldr x4, =FW_CFG + 16
+    rev x5, x3
+    str x5, [x4]
+2:  ldr w0, [x3]
+    cbnz w0, 2b
+    ret
+
+// A core that waits for its start, asleep: an emulated core that spins takes others their time. Its mailbox holds entry and
+// context, by its affinity. The core is woken by a secure interrupt, which it never takes.
+wait:
+    ldr x4, =REDISTRIBUTORS
+    add x4, x4, x19, lsl #17
+    str wzr, [x4, #0x14]            // GICR_WAKER
+    add x4, x4, #0x10000
+    mov w0, #1 << WAKE
+    str w0, [x4, #0x100]            // GICR_ISENABLER0
+    mov x0, #0xff
+    msr s3_0_c4_c6_0, x0            // ICC_PMR_EL1
+    mov x0, #1
+    msr s3_0_c12_c12_6, x0          // ICC_IGRPEN0_EL1
+    isb
+    ldr x3, =MAILBOX
+    add x3, x3, x19, lsl #4
+3:  wfi
+    ldr x1, [x3]
+    cbz x1, 3b
+    ldr x0, [x3, #8]
+    mrs x5, s3_0_c12_c8_0           // ICC_IAR0_EL1
+    msr s3_0_c12_c8_1, x5           // ICC_EOIR0_EL1
+    msr s3_0_c12_c12_6, xzr
+    isb
+    mov x2, #START_LEVEL
+// x0 = argument, x1 = address, x2 = state.
+enter:
+    msr elr_el3, x1
+    msr spsr_el3, x2
+    eret
+
+// A call from EL2: x0 = function.
+call:
+    ldr x9, =0x84000000             // PSCI_VERSION
+    cmp x0, x9
+    b.eq version
+    ldr x9, =0xc4000003             // CPU_ON
+    cmp x0, x9
+    mov x0, #-1
+    b.ne done
+    mov x9, #START_LEVEL
+    cbz x9, started
+    and x1, x1, #0xf
+    ldr x9, =MAILBOX
+    add x9, x9, x1, lsl #4
+    str x3, [x9, #8]
+    dsb sy
+    str x2, [x9]
+    ldr x9, =DISTRIBUTOR
+    ldr w2, [x9]
+    orr w2, w2, #1                  // group 0
+    str w2, [x9]
+    mov x9, #1
+    lsl x9, x9, x1
+    orr x9, x9, #WAKE << 24
+    dsb sy
+    msr s3_0_c12_c11_7, x9          // ICC_SGI0R_EL1
+    isb
+started:
+    ldr x0, =START_ANSWER
+    b done
+version:
+    ldr x0, =VERSION_ANSWER
+done:
+    eret
+
+.balign 2048
+vectors:
+.skip 0x400                         // from a lower level, AArch64: synchronous
+    b call
+.ltorg

@@ -1,0 +1,6 @@
+// Keeps its word.
+#define VERSION_ANSWER 0x10001
+#define START_ANSWER 0
+#define START_LEVEL EL2
+#define FREQUENCY 62500000
+#include "firmware.S"
