@@ -126,14 +126,18 @@ fn try_proposals(seed: u64) -> usize {
                 .collect();
             assert_ne!(changed.as_slice(), flows.as_slice(), "seed {seed}: {text}");
             let again = check(&changed, &keys);
-            let said = again.map_err(|found| {
+            let errors = again.map_err(|found| {
                 let lines: Vec<_> = found
                     .into_iter()
                     .map(|one| (one.id, one.message, one.labels))
                     .collect();
                 format!("{lines:?}")
             });
-            assert_eq!(said, Ok(()), "seed {seed}: {flows:?} {keys:?}: {proposal}");
+            assert_eq!(
+                errors,
+                Ok(()),
+                "seed {seed}: {flows:?} {keys:?}: {proposal}"
+            );
             tried += 1;
         }
     }
