@@ -24,12 +24,12 @@ fn check(draft: &Draft, report: &mut Report) {
         let name = &partition.name.value;
         let console = partition.console.given();
         let is_console = |device: &str| console.is_some_and(|console| console.value == device);
-        for (wanted, device) in draft.devices(partition) {
+        for (item, device) in draft.devices(partition) {
             let end = device.guest.saturating_add(device.size);
-            if end > RAM && !is_console(&wanted.value) {
-                let message = format!("`{name}` does not reach `{}`", wanted.value);
+            if end > RAM && !is_console(&item.value) {
+                let message = format!("`{name}` does not reach `{}`", item.value);
                 report.add(
-                    RULE.at(&wanted.span, message)
+                    RULE.at(&item.span, message)
                         .here(format!("seen at {:#x}", device.guest))
                         .help(format!(
                             "add `guest = ADDRESS` to `[device.{}]` of the board file",

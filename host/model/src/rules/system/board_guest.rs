@@ -1,7 +1,7 @@
 //! The guest-physical map of a board
 
 use super::board_inconsistent::place;
-use crate::board::Board;
+use crate::board::{Board, Device};
 use crate::diagnostic::Report;
 use crate::document::Table;
 use bulkhead_abi::PAGE_SIZE;
@@ -15,25 +15,23 @@ crate::rules::declaration::rule! {
      controller, UART and window in the first GiB; the kernel finds the start of the window by its alignment to 32 MiB."
 }
 
-/// Bytes of the distributor.
-const DISTRIBUTOR: u64 = 1 << 16;
+/// Bytes of the distributor, and alignment of a frame.
+const FRAME: u64 = 1 << 16;
+
+/// A part of the map: its key, first address, bytes, and alignment.
+type Part = (&'static str, u64, u64, u64);
 
 /// Looks at a board that has the right shape.
 pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
     let guest = &board.guest;
     let redistributors = REDISTRIBUTOR_STRIDE * board.cores.len() as u64;
     let parts = [
-        (
-            "guest.distributor",
-            guest.distributor,
-            DISTRIBUTOR,
-            DISTRIBUTOR,
-        ),
+        ("guest.distributor", guest.distributor, FRAME, FRAME),
         (
             "guest.redistributors",
             guest.redistributors,
             redistributors,
-            DISTRIBUTOR,
+            FRAME,
         ),
         ("guest.uart", guest.uart, PAGE_SIZE, PAGE_SIZE),
         (
@@ -46,57 +44,66 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
     let mut tell = |key: &str, message: String| {
         report.add(RULE.at(&place(table, key), message).here("does not fit"));
     };
-    for (number, &(key, start, size, alignment)) in parts.iter().enumerate() {
-        let end = start.saturating_add(size);
-        if !start.is_multiple_of(alignment) {
-            tell(key, format!("not at a multiple of {alignment:#x}"));
-        }
-        if end > RAM {
-            tell(
-                key,
-                format!(
-                    "ends at {end:#x}, beyond {RAM:#x}, where RTOS partitions have their memory"
-                ),
-            );
-        }
-        for &(other, at, bytes, _) in &parts[..number] {
-            if start < at.saturating_add(bytes) && at < end {
-                tell(key, format!("overlaps `{other}`"));
-            }
-        }
-        if start < guest.ram.saturating_add(PAGE_SIZE) && guest.ram < end {
-            tell(key, "reaches into the guest's memory".into());
+    for (number, part) in parts.iter().enumerate() {
+        for message in part_faults(board, part, &parts[..number]) {
+            tell(part.0, message);
         }
     }
     for device in &board.devices {
-        let path = format!("device.{}", device.name);
-        let end = device.guest.saturating_add(device.size);
-        if !device.guest.is_multiple_of(PAGE_SIZE) {
-            tell(
-                &path,
-                format!("`guest` of `{}` is not at the start of a page", device.name),
-            );
-        }
-        // A UART may be seen there as a console.
-        for &(other, at, bytes, _) in parts.iter().filter(|(key, ..)| *key != "guest.uart") {
-            if device.guest < at.saturating_add(bytes) && at < end {
-                tell(
-                    &path,
-                    format!("is seen at {:#x}, within `{other}`", device.guest),
-                );
-            }
+        for message in device_faults(device, &parts) {
+            tell(&format!("device.{}", device.name), message);
         }
     }
-    if guest.window_size > WINDOW_BYTES
-        || guest.window_size == 0
-        || !guest.window_size.is_multiple_of(PAGE_SIZE)
-    {
-        tell(
-            "guest.window_size",
-            "a window has 32 MiB at most, in whole pages".into(),
-        );
+    let size = guest.window_size;
+    if size > WINDOW_BYTES || size == 0 || !size.is_multiple_of(PAGE_SIZE) {
+        let message = "a window has 32 MiB at most, in whole pages";
+        tell("guest.window_size", message.into());
     }
     if !guest.ram.is_multiple_of(PAGE_SIZE) {
         tell("guest.ram", "not at the start of a page".into());
     }
+}
+
+fn part_faults(
+    board: &Board,
+    &(_, start, size, alignment): &Part,
+    earlier: &[Part],
+) -> Vec<String> {
+    let mut faults = Vec::new();
+    let end = start.saturating_add(size);
+    if !start.is_multiple_of(alignment) {
+        faults.push(format!("not at a multiple of {alignment:#x}"));
+    }
+    if end > RAM {
+        faults.push(format!(
+            "ends at {end:#x}, beyond {RAM:#x}, where RTOS partitions have their memory"
+        ));
+    }
+    for &(other, at, bytes, _) in earlier {
+        if start < at.saturating_add(bytes) && at < end {
+            faults.push(format!("overlaps `{other}`"));
+        }
+    }
+    if start < board.guest.ram.saturating_add(PAGE_SIZE) && board.guest.ram < end {
+        faults.push("reaches into the guest's memory".into());
+    }
+    faults
+}
+
+fn device_faults(device: &Device, parts: &[Part]) -> Vec<String> {
+    let mut faults = Vec::new();
+    let (start, end) = (device.guest, device.guest.saturating_add(device.size));
+    if !start.is_multiple_of(PAGE_SIZE) {
+        faults.push(format!(
+            "`guest` of `{}` is not at the start of a page",
+            device.name
+        ));
+    }
+    // A UART may be seen there as a console.
+    for &(other, at, bytes, _) in parts.iter().filter(|(key, ..)| *key != "guest.uart") {
+        if start < at.saturating_add(bytes) && at < end {
+            faults.push(format!("is seen at {start:#x}, within `{other}`"));
+        }
+    }
+    faults
 }
