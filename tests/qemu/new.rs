@@ -3,7 +3,7 @@
 mod tool;
 mod tutorial;
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tool::Fresh;
@@ -101,6 +101,16 @@ fn replaced_and_passed(fresh: &Fresh, system: &str, [file, text]: [&str; 2], wor
     }
 }
 
+/// Runs commands that stand within a text, by their beginnings; they succeed.
+fn mentioned(fresh: &Fresh, text: &str, starts: &[&str]) {
+    for start in starts {
+        let command = inline(text, start);
+        let ran = shell(fresh, command);
+        let output = String::from_utf8_lossy(&ran.stdout);
+        assert!(ran.status.success(), "{command}: {output}");
+    }
+}
+
 /// The first listings of the tutorial are a whole program, which runs in the place of the template's; the others are
 /// compiled with it.
 #[test]
@@ -126,6 +136,7 @@ fn the_tutorial_in_c() {
         ["blink/app/main.c", &program],
         &["number 20, "],
     );
+    mentioned(&fresh, &text, &["./bulkhead run blink --argument"]);
 }
 
 /// The listings of the tutorial are a whole program, which runs in the place of the template's.
@@ -165,9 +176,9 @@ fn the_tutorial_of_pipes() {
             .filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
         lines.map(str::to_owned).collect()
     };
-    let described = without_comments(&description.replace("mine", "NAME"));
+    let template = without_comments(&description.replace("mine", "NAME"));
     for line in without_comments(&blocks(&text, "toml")[0].replace("mine", "NAME")) {
-        assert!(described.contains(&line), "{line}");
+        assert!(template.contains(&line), "{line}");
     }
     let made = fresh.bulkhead(&["new", "--pipe", "mine-c", "--lang", "c"]);
     assert!(made.status.success(), "{made:?}");
@@ -339,6 +350,8 @@ fn the_tutorial_of_components() {
         ["mine/app/src/main.rs", program],
         &["PASS", "off", "on"],
     );
+    let commands = ["./bulkhead check", "./bulkhead build", "./bulkhead explain"];
+    mentioned(&fresh, &text, &commands);
 }
 
 #[test]
@@ -397,7 +410,8 @@ fn a_thread_that_never_gives_way_fails_the_run() {
     changed_and_failed(
         "loop-c",
         change,
-        "loop-c/thread 2: 98 releases since 0.011 s were never served",
+        "loop-c/thread 2: 98 releases since 0.011 s were never served; at the end of the run core 0 executed component `app`, \
+         thread 1 in `consume` (loop-c/app/main.c:24)",
     );
 }
 
@@ -410,7 +424,8 @@ fn a_program_without_guarantees_fails_the_run() {
         "    for (uint64_t number = 1;",
         "    for (;;);\n    for (uint64_t number = 1;",
     ];
-    changed_and_failed("idle-c", change, words);
+    let place = "; at the end of the run core 0 executed component `app`, thread 2 in `produce` (idle-c/app/main.c:11)";
+    changed_and_failed("idle-c", change, &format!("{words}{place}"));
     let fresh = Fresh::new("idle-rust");
     let made = fresh.bulkhead(&["new", "--app", "idle-rust"]);
     assert!(made.status.success(), "{made:?}");
@@ -426,7 +441,8 @@ fn a_program_without_guarantees_fails_the_run() {
     let ran = fresh.bulkhead(&["run", "idle-rust"]);
     let text = String::from_utf8_lossy(&ran.stdout);
     assert_eq!(ran.status.code(), Some(1), "{text}");
-    assert!(text.contains(words), "{text}");
+    let place = "; at the end of the run core 0 executed component `app`, thread 2 in `produce` (idle-rust/app/src/main.rs:";
+    assert!(text.contains(&format!("{words}{place}")), "{text}");
 }
 
 #[test]
@@ -507,4 +523,35 @@ fn a_hangup_ends_the_emulator() {
             .status();
         assert!(hangup.is_ok_and(|status| status.success()), "a signal");
     });
+}
+
+/// In runs by the wall clock, lines that are typed into the terminal go to the guest: `script` is the terminal.
+#[test]
+#[ignore = "long"]
+fn terminal_input_reaches_the_guest() {
+    let fresh = Fresh::new("typed");
+    let run = format!("{} run pipes --real --for 600s", tool::tool().display());
+    let mut terminal = Command::new("script")
+        .args(["-qec", &run, "/dev/null"])
+        .current_dir(&fresh.0)
+        .env("BULKHEAD_ROOT", tool::checkout())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a terminal");
+    let mut keyboard = terminal.stdin.take().expect("piped");
+    let mut lines = BufReader::new(terminal.stdout.take().expect("piped")).split(b'\n');
+    let mut has = |words: &str| {
+        let shown = |line: Vec<u8>| String::from_utf8_lossy(&line).contains(words);
+        lines.any(|line| line.is_ok_and(shown))
+    };
+    assert!(has("what you type goes to the console of `control`"));
+    assert!(has("pipe log path"), "the partition prints");
+    keyboard.write_all(b"pipe list\n").expect("typed");
+    assert!(has("pipe log: runs, 3 stages"), "the partition answers");
+    // Ctrl-C ends the run.
+    keyboard.write_all(b"\x03").expect("typed");
+    assert!(has("Partitions"), "a report");
+    drop(keyboard);
+    terminal.wait().expect("it ended");
 }

@@ -71,6 +71,21 @@ fn a_refused_description_shows_all_errors_for_people_and_programs() {
     assert!(findings[0]["line"].is_u64(), "{json}");
 }
 
+/// A reader stops at "nothing wrong".
+#[test]
+fn nothing_is_wrong_only_without_a_warning() {
+    let warned = "tests/golden/warn/alternate-unused";
+    for (system, outcome) in [
+        ("systems/pipes", ": nothing wrong"),
+        (warned, ": accepted, with 1 warning"),
+    ] {
+        let (status, output, _) = bulkhead(&root(), &["check", system]);
+        assert_eq!(status, 0, "{output}");
+        let first = output.lines().next().unwrap_or_default();
+        assert!(first.ends_with(outcome), "{first}");
+    }
+}
+
 #[test]
 fn an_accepted_description_gives_its_bounds_to_programs() {
     let (status, json, said) = bulkhead(&root(), &["check", "systems/vcpus", "--json"]);

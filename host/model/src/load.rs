@@ -70,7 +70,7 @@ pub fn check(
             unmet.advise(&mut found, |flow| {
                 let mut overrides = overrides.clone();
                 match overrides.flow.as_mut().filter(|one| **one == unmet.flow) {
-                    Some(asked) => flow.clone_into(asked),
+                    Some(added) => flow.clone_into(added),
                     None => overrides
                         .set
                         .push(format!("pipe.{}.flow={flow}", unmet.name)),

@@ -4,7 +4,7 @@ use bulkhead_model::bridge::Inside;
 use bulkhead_model::pipes::Apart;
 use bulkhead_model::system::{Partition, PartitionId, System};
 use bulkhead_model::timing::CoreAnalysis;
-use bulkhead_model::{Diagnostic, components_text, render};
+use bulkhead_model::{Diagnostic, Severity, components_text, render};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
@@ -22,11 +22,12 @@ pub(super) fn execute(arguments: &Check) -> Result<ExitCode, Failure> {
     }
     super::show_remarks(&findings, arguments.verbose);
     println!(
-        "{}: {} partitions, {} channels on board {}: nothing wrong",
+        "{}: {} partitions, {} channels on board {}: {}",
         system.name,
         system.partitions.len(),
         system.channels.len(),
-        system.board.name
+        system.board.name,
+        outcome(&findings)
     );
     for partition in &system.partitions {
         let components = components_text(&system, partition);
@@ -55,6 +56,18 @@ pub(super) fn execute(arguments: &Check) -> Result<ExitCode, Failure> {
         print!("{}: {}", pipe.name, pipe.table(arguments.explain));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Outcome for a system that is accepted.
+fn outcome(findings: &[Diagnostic]) -> String {
+    let warnings = findings
+        .iter()
+        .filter(|one| one.severity == Severity::Warning);
+    match warnings.count() {
+        0 => "nothing wrong".into(),
+        1 => "accepted, with 1 warning".into(),
+        count => format!("accepted, with {count} warnings"),
+    }
 }
 
 /// A system that is accepted, for programs: remarks, and all bounds, nanoseconds.

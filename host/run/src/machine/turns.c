@@ -20,7 +20,7 @@
  * Third, how long a turn is. A core's turn ends at the next timer, so a timer of ours (BULKHEAD_TURN_NS) ends
  * it where no other does; while all cores are idle it comes more rarely, only to let time pass.
  *
- * Whose turn it is, and how long each core's turns were, stands in a file that the tool reads (BULKHEAD_TURNS): a core may
+ * The core that has its turn, and the number and length of all turns, stand in a file that the tool reads (BULKHEAD_TURNS): a core may
  * keep the emulator from answering.
  *
  * Fourth, what the emulator tells its threads in vain costs most of its time: each timer's instant is told to
@@ -76,7 +76,7 @@ static void (*ask_to_begin_anew)(struct core *);
 /* Turns so far, in the file; `machine/turns.rs` reads it. */
 #define RECORDED_CORES 64
 static struct {
-    _Atomic uint64_t current;                       /* the core whose turn it is, from 1; 0: none yet */
+    _Atomic uint64_t current;                       /* the core that has its turn, from 1; 0: none yet */
     struct {
         _Atomic uint64_t turns, ns;
     } cores[RECORDED_CORES];

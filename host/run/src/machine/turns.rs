@@ -14,7 +14,7 @@ const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/turns.so"));
 const FILE: &str = "turns.so";
 /// Where the library records turns.
 const RECORD: &str = "turns";
-/// Words of a core in the record: turns, and nanoseconds of the machine's clock in them. The word before says whose turn it is.
+/// Words of a core in the record: turns, and nanoseconds of the machine's clock in them. The word before is the core that has its turn.
 const WORDS: usize = 2;
 /// Symbols of the emulator that the library needs to set timers there.
 const TIMERS: [&str; 4] = [
@@ -92,7 +92,7 @@ pub(super) fn write(folder: &Path) -> Result<(), RunError> {
 /// Turns of the emulated cores so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Turns {
-    /// The core whose turn it is.
+    /// The core that has its turn.
     pub current: Option<usize>,
     /// Turns and nanoseconds in them, by core.
     pub cores: Vec<[u64; WORDS]>,

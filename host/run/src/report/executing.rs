@@ -1,12 +1,16 @@
-//! Components whose code the cores executed at the end of a run
+//! Components that the cores executed at the end of a run
 //!
 //! A thread that never gives way leaves no record: its code is what its core executes when the machine is frozen.
 
+use bulkhead_abi::dispatch::MAX_THREADS;
 use bulkhead_plan::manifest::{ComponentManifest, Manifest};
 use serde::{Deserialize, Serialize};
 
 use super::place::{Place, Program};
 use crate::machine::ComponentCode;
+
+/// The thread of a scheduler that runs when no other does.
+const IDLE: u64 = MAX_THREADS as u64 - 1;
 
 /// A core that executed a component.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,11 +67,15 @@ pub(crate) fn executing(manifest: &Manifest, found: &ComponentCode) -> Option<Ex
         .filter(|(_, program)| program.has_code(found.pc, &found.code))
         .collect();
     let (first, program) = alike.first()?;
+    let thread = found.thread.filter(|_| first.has_threads).map(u64::from);
+    if thread == Some(IDLE) {
+        return None;
+    }
     Some(ExecutingReport {
         core: found.core,
         partition: partition.name.clone(),
         components: alike.iter().map(|(one, _)| one.name.clone()).collect(),
-        thread: found.thread.filter(|_| first.has_threads).map(u64::from),
+        thread,
         place: program.place(found.pc),
     })
 }

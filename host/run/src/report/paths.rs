@@ -13,6 +13,8 @@ use super::stages::{DeviceReport, EarlyReport, OverrunReport, Stages};
 use crate::figures::{Durations, Spread};
 use crate::watch::Clock;
 
+/// Prefix of the channels over which a partition requests stages of run-time pipes; descriptions have no such names.
+const REQUESTS: &str = "typed.";
 /// Paths kept of a partition.
 const MOST_PATHS: usize = 32;
 /// Restarts kept of a partition.
@@ -82,6 +84,8 @@ impl PathReport {
 pub(super) struct Paths {
     /// Names of partitions, by index.
     names: Vec<String>,
+    /// Partitions that deploy pipes at run time, each with those that take its requests.
+    clients: Vec<BTreeSet<usize>>,
     described: Vec<(usize, PathManifest)>,
     /// By partition, name and number.
     seen: BTreeMap<(usize, String, u64), Path>,
@@ -124,10 +128,20 @@ impl Paths {
             .map(|one| one.name.clone())
             .collect();
         let index = |name: &str| names.iter().position(|one| one == name);
-        let known = manifest.paths.iter();
-        let known = known.filter_map(|path| Some((index(&path.partition)?, path.clone())));
+        let paths = manifest.paths.iter();
+        let paths = paths.filter_map(|path| Some((index(&path.partition)?, path.clone())));
+        let mut clients: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        let channels = manifest.channels.iter();
+        for channel in channels.filter(|one| one.name.starts_with(REQUESTS)) {
+            if let Some(client) = index(&channel.from) {
+                let group = clients.entry(client).or_default();
+                group.insert(client);
+                group.extend(channel.to.iter().filter_map(|name| index(name)));
+            }
+        }
         Self {
-            described: known.collect(),
+            described: paths.collect(),
+            clients: clients.into_values().collect(),
             names,
             stages: Stages::new(manifest),
             ..Self::default()
@@ -182,16 +196,23 @@ impl Paths {
         own.for_each(|(_, path)| path.gap = true);
     }
 
-    /// Returns `true` if partition `one` has a part in a pipe whose last stage `by` runs. Run-time pipes may lead through any.
+    /// Returns `true` if partition `one` may have a part in a pipe of which `by` runs the last stage. Those of a run-time pipe are the
+    /// client and the partitions that take its requests.
     fn takes_part(&self, one: usize, by: usize, name: &str) -> bool {
-        let name_of_one = self.names.get(one).map_or("", String::as_str);
-        let mut described = self.described.iter();
-        let described = described.find(|(partition, path)| *partition == by && path.pipe == name);
-        one == by
-            || described.is_none_or(|(_, path)| {
-                let mut stages = path.stages.iter();
-                stages.any(|stage| stage.partition == name_of_one)
-            })
+        if one == by {
+            return true;
+        }
+        let mut static_paths = self.described.iter();
+        match static_paths.find(|(partition, path)| *partition == by && path.pipe == name) {
+            Some((_, path)) => {
+                let name = self.names.get(one).map_or("", String::as_str);
+                path.stages.iter().any(|stage| stage.partition == name)
+            }
+            None => {
+                let mut clients = self.clients.iter();
+                clients.any(|group| group.contains(&one) && group.contains(&by))
+            }
+        }
     }
 
     /// Returns `true` if a partition with a part in the pipe started anew within that time.
@@ -215,7 +236,9 @@ impl Paths {
         // Pipes that it deployed end.
         let promised = self.promised.keys();
         let deployed: Vec<_> = promised
-            .filter(|(one, name, number)| self.described(*one, name, *number).is_none())
+            .filter(|(one, name, number)| {
+                self.described(*one, name, *number).is_none() && self.takes_part(by, *one, name)
+            })
             .map(|(one, name, _)| (*one, name.clone()))
             .collect();
         self.stopped.extend(deployed);
@@ -243,15 +266,15 @@ impl Paths {
     /// Partition `by` says that a message left a path.
     pub(super) fn take(&mut self, by: usize, name: String, event: &Event, clock: &Clock) {
         let bound = self.in_force(by, &name, event.b).map(|path| path.bound_ns);
-        let known = (by, name, event.b);
+        let key = (by, name, event.b);
         let of_partition = self.seen.keys().filter(|(partition, ..)| *partition == by);
-        if !self.seen.contains_key(&known) && of_partition.count() >= MOST_PATHS {
+        if !self.seen.contains_key(&key) && of_partition.count() >= MOST_PATHS {
             return;
         }
         let at = clock.ns(event.ticks);
-        let since = self.seen.get(&known).map_or(at, |path| path.entered_ns);
-        let restarted = self.has_restarted(since..=at, by, &known.1);
-        let path = self.seen.entry(known).or_default();
+        let since = self.seen.get(&key).map_or(at, |path| path.entered_ns);
+        let restarted = self.has_restarted(since..=at, by, &key.1);
+        let path = self.seen.entry(key).or_default();
         let delay = clock.ns(event.ticks.saturating_sub(event.a));
         if path.delivered == 0 {
             path.first_ns = at;
@@ -316,8 +339,8 @@ impl Paths {
     /// Reports of paths that were seen, and of paths of the description that were not.
     pub(super) fn reports(&self, names: &[String], end_ns: u64) -> Vec<PathReport> {
         let unseen = self.described.iter().filter(|(partition, path)| {
-            let known = (*partition, path.pipe.clone(), path.number);
-            !self.seen.contains_key(&known)
+            let key = (*partition, path.pipe.clone(), path.number);
+            !self.seen.contains_key(&key)
         });
         let unseen = unseen.map(|(by, path)| {
             let report = report(&path.partition, &path.pipe, Some(path));
@@ -536,6 +559,36 @@ mod tests {
             paths.reports(&["control".into()], 0)[0].required_rate
         };
         assert_eq!([by(0), by(1), by(2)], [None, None, Some(100.0)]);
+        // Of a run-time pipe, its client or a partition that takes the client's requests.
+        let of_run_time = |partition: usize, restarts: bool| {
+            let mut paths = Paths {
+                names: ["control", "linux", "stranger"].map(str::to_owned).into(),
+                clients: vec![BTreeSet::from([0, 1])],
+                ..Paths::default()
+            };
+            let event = |kind: EventKind, a: u64, sequence| Event {
+                ticks: 0,
+                kind: kind as u32,
+                sequence,
+                a,
+                b: 0x200,
+                name: name_field("steering"),
+            };
+            paths.promised(1, "steering".into(), &event(EventKind::Promised, 1000, 0));
+            let end = event(EventKind::PathEnd, 100_000_000, 1);
+            paths.path_end(1, "emit".into(), &end);
+            let left = event(EventKind::Delivered, 0, 1);
+            paths.take(1, "steering".into(), &left, &Clock::new(1_000_000_000));
+            match restarts {
+                true => paths.stop(partition, 1, true),
+                false => paths.stopped(partition, "steering".into()),
+            }
+            paths.reports(&[], 0)[0].required_rate
+        };
+        for restarts in [false, true] {
+            let rates = [0, 1, 2].map(|partition| of_run_time(partition, restarts));
+            assert_eq!(rates, [None, None, Some(100.0)], "{restarts}");
+        }
     }
 
     #[test]

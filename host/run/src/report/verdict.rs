@@ -317,7 +317,8 @@ impl PathReport {
             ));
         }
         broken.extend(self.slow().filter(|_| timed && all > 0));
-        broken.extend(self.overruns.iter().map(|one| {
+        // A budget is a time, too.
+        broken.extend(self.overruns.iter().filter(|_| timed).map(|one| {
             let stopped = if one.stopped {
                 ", which stopped the pipe"
             } else {
@@ -438,6 +439,7 @@ mod tests {
             ..path()
         };
         assert_eq!(overran.broken(true).len(), 1);
+        assert!(overran.broken(false).is_empty());
         assert!(
             PathReport {
                 bound_ns: None,

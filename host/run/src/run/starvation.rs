@@ -51,7 +51,7 @@ impl<'m> Starvation<'m> {
         ))
     }
 
-    /// The core whose turn it is, in words.
+    /// The core that has its turn, in words.
     pub(super) fn holder(&self, machine: &Machine) -> Option<String> {
         let turns = machine.turns(self.manifest.machine.cores);
         Some(format!(

@@ -4,7 +4,7 @@ extern crate std;
 
 use super::{Machine, Workshop};
 use crate::Hal;
-use crate::object::{Scheduler, Thread, Time};
+use crate::object::{Scheduler, Time};
 use bulkhead_abi::kernel::{
     ALL, CALLER_DEPTH_SHIFT, DELEGATES, IMAGE, LEAST, NESTING, Operation, SAME_TIME, SCHEDULERS,
     Status, WAIT, first,
