@@ -25,7 +25,7 @@ fn head(plan: &Plan) -> Config {
 fn list<T: FromBytes>(plan: &Plan, offset: u32, count: u32) -> Vec<T> {
     let bytes = &plan.config[offset as usize..];
     let each = bytes.chunks_exact(size_of::<T>()).take(count as usize);
-    each.map(|bytes| T::read_from_bytes(bytes).unwrap_or_else(|_| panic!("its size")))
+    each.map(|bytes| T::read_from_bytes(bytes).ok().expect("its size"))
         .collect()
 }
 
@@ -36,11 +36,9 @@ fn cores_have_the_affinities_and_redistributors_of_the_file() {
         let head = head(&plan);
         let cores: Vec<CoreConfig> = list(&plan, head.cores.offset, head.cores.count);
         let found: Vec<_> = cores.iter().map(|core| (core.mpidr, core.gicr)).collect();
-        let expected = system.board.cores.iter();
-        let expected: Vec<_> = expected
-            .map(|core| (core.mpidr, core.redistributor))
-            .collect();
-        assert_eq!(found, expected, "{case}");
+        let facts = system.board.cores.iter();
+        let facts: Vec<_> = facts.map(|core| (core.mpidr, core.redistributor)).collect();
+        assert_eq!(found, facts, "{case}");
         assert_eq!(found.len(), count);
         assert_eq!(found[4], (0x10300, 0x1_0810_0000));
         assert_eq!(found[6], (0x10302, 0x7_0200_0000), "the second region");

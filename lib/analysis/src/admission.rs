@@ -28,7 +28,7 @@ pub fn misfit(mains: &[Reservation], io: &[Io]) -> Option<Misfit> {
     misfit_behind(&[], mains, io)
 }
 
-/// The same behind what is more important than all of them ([`crate::overhead`]).
+/// Returns the first VCPU that misses its budget, beside overhead of higher priority ([`crate::overhead`]).
 #[must_use]
 pub fn misfit_behind(ahead: &[Reservation], mains: &[Reservation], io: &[Io]) -> Option<Misfit> {
     let unfit = |&rank: &usize| main_response_behind(ahead, mains, io, rank).is_none();
@@ -170,7 +170,7 @@ impl<const M: usize> Admission<M> {
         self.by_deadline = true;
     }
 
-    /// What deciding costs, and what decides beside the VCPUs.
+    /// Returns the scheduling overhead of the core.
     pub const fn core_overhead(&mut self) -> &mut CoreOverhead {
         &mut self.core_overhead
     }
@@ -368,7 +368,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is lacking, taken off, makes it fit; one less does not.
+        /// A VCPU fits if its C is reduced by the reported lack, and does not fit with one unit more.
         #[test]
         fn lacks_is_exact(shapes in prop::collection::vec((1u64..40, 10u64..100), 1..6)) {
             let mut mains: Vec<_> = shapes.iter().map(|&(c, t)| limits(c.min(t), t)).collect();

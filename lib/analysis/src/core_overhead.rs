@@ -1,7 +1,7 @@
-//! Decisions of a core, counted as its VCPUs are admitted
+//! Scheduling overhead of a core, counted as its VCPUs are admitted
 //!
-//! [`crate::overhead`] over what is known so far, in room that is there from the start: for a scheduler that cannot
-//! allocate. Where nothing costs anything, nothing is kept.
+//! [`crate::overhead`] of the VCPUs and tasks admitted so far, in memory of fixed size: for a scheduler that cannot
+//! allocate. If decisions cost no time, no overhead is stored.
 
 use crate::admission::Refused;
 use crate::overhead::{Jobs, Keeping, Overhead, Request};
@@ -15,16 +15,16 @@ const NOTHING: Reservation = Reservation {
     period: 0,
 };
 
-/// What decides beside the VCPUs themselves.
+/// Overhead of a core beside that of its VCPUs' own starts and ends.
 #[derive(Clone, Debug)]
 pub struct CoreOverhead {
     overhead: Overhead,
     keeping: Keeping,
-    /// More important than all.
+    /// Overhead of higher priority than all VCPUs.
     ahead: List<Reservation>,
 }
 
-/// So much was known.
+/// Number of entries at an earlier time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark(usize);
 
@@ -35,7 +35,7 @@ impl Default for CoreOverhead {
 }
 
 impl CoreOverhead {
-    /// Where nothing costs anything.
+    /// Returns an overhead of zero.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -121,13 +121,13 @@ impl CoreOverhead {
         self.ahead.count = ahead;
     }
 
-    /// What is more important than all VCPUs.
+    /// Returns the overhead of higher priority than all VCPUs.
     #[must_use]
     pub fn ahead(&self) -> &[Reservation] {
         self.ahead.all()
     }
 
-    /// VCPUs with what their decisions take.
+    /// Returns the VCPUs with their decisions added to C.
     #[must_use]
     pub fn prolonged<const M: usize>(&self, vcpus: &[Request]) -> [Reservation; M] {
         let mut found = [NOTHING; M];
@@ -138,18 +138,18 @@ impl CoreOverhead {
     }
 }
 
-/// Who admits VCPUs with their decisions, or leaves everything as it was.
+/// Admission of VCPUs with their decisions; a rejected VCPU changes nothing.
 pub(crate) trait Admits: Sized {
-    /// What decides.
+    /// Returns the overhead of the core.
     fn counted(&mut self) -> &mut CoreOverhead;
 
-    /// How many I/O VCPUs there are.
+    /// Returns the number of I/O VCPUs.
     fn io_count(&mut self) -> &mut usize;
 
-    /// Whether all that are known fit.
+    /// Returns an error if a VCPU of the core misses its budget.
     fn check(&mut self) -> Result<(), Refused>;
 
-    /// What was counted for who is not admitted is forgotten.
+    /// Admits a VCPU; the overhead of a rejected one is removed.
     fn or_as_it_was(
         &mut self,
         admit: impl FnOnce(&mut Self) -> Result<(), Refused>,

@@ -1,6 +1,6 @@
-//! What deciding costs who is scheduled
+//! Scheduling overhead of VCPUs, tasks and doorbells
 //!
-//! Decisions, and the kernel's way to them and back, are on nobody's budget: they delay whoever would run. They are
+//! Decisions, and the kernel's paths to them and back, are charged to no budget: they delay the thread that would run. They are
 //! accounted for as Katcher, Arakawa and Strosnider (1993) and Burns, Tindell and Wellings (1995) do: a VCPU's C is
 //! prolonged by the decisions that its own starts and ends take, and time-outs, interrupts and changes of slots count
 //! as tasks more important than all.
@@ -18,7 +18,7 @@
 
 use crate::{Reservation, Time};
 
-/// What the scheduler and the kernel take.
+/// Costs of the scheduler and the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overhead {
     /// Longest time from the last instruction of a thread to the first of the next: D.
@@ -73,7 +73,7 @@ const ONCE: Time = Time::MAX;
 const STEPS: usize = 1_000;
 
 impl Jobs {
-    /// Those of a task that a Main VCPU runs.
+    /// Returns the jobs of a task that a Main VCPU runs.
     #[must_use]
     pub const fn each(period: Time) -> Self {
         Self {
@@ -90,7 +90,7 @@ impl Jobs {
         Self { burst, ..self }
     }
 
-    /// The same, released by another task, so much later at most.
+    /// Returns these jobs if another task releases them, at most `late` after their period.
     #[must_use]
     pub const fn after(self, late: Time) -> Self {
         Self { late, ..self }
@@ -149,7 +149,7 @@ impl Overhead {
         }
     }
 
-    /// What the releases of a task's jobs take, and where it is a bottom half, its pieces.
+    /// Returns the overhead of the releases of a task's jobs, and of the pieces of a bottom half.
     #[must_use]
     pub const fn of_jobs(&self, jobs: Jobs) -> Option<Reservation> {
         let decisions = START_AND_END.saturating_mul(jobs.pieces).saturating_add(1);
@@ -160,8 +160,7 @@ impl Overhead {
         )
     }
 
-    /// What waking takes where another task releases a task's jobs: as a doorbell, and what comes late comes closer to
-    /// the next release.
+    /// Returns the overhead of releases by another task: each is a doorbell, and a late one is closer to the next release.
     #[must_use]
     pub const fn of_waking(&self, jobs: Jobs) -> [Option<Reservation>; 3] {
         if jobs.late == 0 {
@@ -189,7 +188,7 @@ impl Overhead {
         Self::ahead(self.decision, START_AND_END.saturating_mul(slots), frame)
     }
 
-    /// What a doorbell takes that rings at most `limit` times in `period`: as many again may fall into a span that
+    /// Returns the overhead of a doorbell that rings at most `limit` times in `period`: as many again may fall into a span that
     /// begins before the end of a window.
     #[must_use]
     pub const fn of_doorbell(&self, limit: u64, period: Time) -> [Option<Reservation>; 2] {
@@ -199,7 +198,7 @@ impl Overhead {
         ]
     }
 
-    /// What comes so often in `period` as something more important than all, taking `each`; `None` where it takes nothing.
+    /// Returns `often` events of `each` in `period` as a reservation of highest priority; `None` if they take no time.
     #[must_use]
     pub const fn ahead(each: Time, often: u64, period: Time) -> Option<Reservation> {
         let capacity = each.saturating_mul(often);

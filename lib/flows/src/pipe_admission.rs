@@ -369,10 +369,7 @@ fn solve_above(
         .ok_or(Refused::Room)??;
     let required = pipeline.stages().len();
     if required > free {
-        return Err(Refused::Stages {
-            required: required,
-            free,
-        });
+        return Err(Refused::Stages { required, free });
     }
     catalogue
         .with([], |all| places(&pipeline, standing, all))

@@ -61,13 +61,13 @@ impl Unmet {
         };
         let is_unmet = |one: &Diagnostic| one.id == pipe_unmet::RULE.id;
         let others = found.iter().filter(|one| !is_unmet(one));
-        let reported: BTreeSet<_> = others.filter_map(error).collect();
+        let unrelated: BTreeSet<_> = others.filter_map(error).collect();
         let mut holds = |flow: &str| {
             let found = check(flow);
             found
                 .iter()
                 .filter_map(error)
-                .all(|one| reported.contains(&one))
+                .all(|one| unrelated.contains(&one))
         };
         let accepted = self.looser.iter().filter_map(|all| {
             let mut all = all.iter();
