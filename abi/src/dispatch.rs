@@ -123,9 +123,7 @@ impl Scb {
         let event = self.events.get(consumed as usize % EVENTS)?;
         let (thread, kind) = (event.thread.load(Relaxed), event.kind.load(Relaxed));
         self.consumed.store(consumed.wrapping_add(1), Relaxed);
-        let kind = EventKind::ALL
-            .into_iter()
-            .find(|known| *known as u32 == kind)?;
+        let kind = EventKind::ALL.into_iter().find(|one| *one as u32 == kind)?;
         Some((thread.into(), kind))
     }
 }

@@ -23,6 +23,58 @@ pub const MAX_SHARED: usize = 8;
 /// Most VCPUs of a partition that runs stages: those of the description, of stages, and of its scheduler.
 pub const MAX_VCPUS: usize = 48;
 
+/// Kind of the source or of the sink of a stage.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EndpointKind {
+    /// None is named: a first stage is released by its timer, messages of a last stage are dropped.
+    #[default]
+    Absent = 0,
+    /// The timer of the stage.
+    Timer = 1,
+    /// The trace of the partition; in Linux a file.
+    Trace = 2,
+    /// Messages are dropped.
+    Null = 3,
+    /// Other machines, through the bridge of a Linux partition.
+    Bridge = 4,
+    /// An endpoint of a device, by its name.
+    Device = 5,
+}
+
+impl EndpointKind {
+    /// All kinds, by number.
+    pub const ALL: [Self; 6] = [
+        Self::Absent,
+        Self::Timer,
+        Self::Trace,
+        Self::Null,
+        Self::Bridge,
+        Self::Device,
+    ];
+    /// Sources and sinks that a function names by [`Self::word`].
+    pub const BUILT_IN: [&[Self]; 2] = [&[Self::Timer], &[Self::Trace, Self::Null, Self::Bridge]];
+
+    /// Returns the word of the description; empty for a kind without one.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Absent | Self::Device => "",
+            Self::Timer => "timer",
+            Self::Trace => "trace",
+            Self::Null => "null",
+            Self::Bridge => "bridge",
+        }
+    }
+
+    /// Returns the kind of that number; [`Self::Absent`] for an unknown one, so that no message goes to an unnamed device.
+    #[must_use]
+    pub fn of(number: u8) -> Self {
+        let mut all = Self::ALL.into_iter();
+        all.find(|one| *one as u8 == number).unwrap_or_default()
+    }
+}
+
 /// Reaction to a job that used up its budget.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,10 +140,10 @@ pub struct Pipe {
 pub struct Stage {
     /// Its function.
     pub function: [u8; NAME_LEN],
-    /// The endpoint it reads, without its component, `timer`, `bridge` in Linux, or nothing. An endpoint of a device in Linux is the device's place,
-    /// `0000:BB:SS.F`: domain, bus, slot and function.
+    /// Name of the endpoint it reads, without its component; zeros unless that is a [`EndpointKind::Device`]. In Linux the name is the
+    /// device's address `0000:BB:SS.F`: domain, bus, slot and function.
     pub source: [u8; NAME_LEN],
-    /// The endpoint it writes, likewise, `trace`, `null`, `bridge` or nothing.
+    /// Name of the endpoint it writes, likewise.
     pub sink: [u8; NAME_LEN],
     /// The function that takes its place where nothing came over a crossing for too long, or nothing.
     pub fallback: [u8; NAME_LEN],
@@ -118,7 +170,9 @@ pub struct Stage {
     /// At a network card: its own IPv4 address and the receiver's, as numbers; 0: none.
     pub addresses: [u32; 2],
     /// At a network card: the UDP port that it sends from.
-    pub port: u32,
+    pub port: u16,
+    /// The [`EndpointKind`]s of its source and its sink.
+    pub endpoint_kinds: [u8; 2],
     /// At a device: the shortest distance of the messages that it reads, nanoseconds; what comes closer is dropped. 0: any.
     pub distance_ns: u64,
     /// WCET of a job, nanoseconds.
@@ -206,6 +260,12 @@ impl Crossing {
 }
 
 impl Stage {
+    /// Returns the kinds of its source and its sink.
+    #[must_use]
+    pub fn endpoints(&self) -> [EndpointKind; 2] {
+        self.endpoint_kinds.map(EndpointKind::of)
+    }
+
     /// Returns `true` if this partition runs it.
     #[must_use]
     pub const fn is_here(&self) -> bool {

@@ -1,11 +1,12 @@
 //! Repository for run-time pipes
 //!
 //! [`Head`], then [`Core`]s, [`Load`]s, [`Counted`] with their [`Jobs`] and doorbells, [`Io`]s, [`Device`]s, [`Function`]s, [`Flow`]s and
-//! [`Through`]s, then the text of the flows. Behind the pipes
+//! [`RemotePartition`]s, then the text of the flows. Behind the pipes
 //! in the same pages ([`crate::pipe`]); absent where the description leaves no room for pipes that are typed. Cores and functions of all
 //! partitions stand here, since pipes that cross partitions are judged over all of them; times are nanoseconds.
 
 use crate::NAME_LEN;
+use crate::pipe::EndpointKind;
 use crate::timing::Doorbell;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -27,7 +28,7 @@ pub const MAX_FUNCTIONS: usize = 64;
 /// VCPUs in a repository, devices' and those of stages among them.
 pub const MAX_VCPUS: usize = 64;
 /// Partitions in which flows that are typed in one may have stages.
-pub const MAX_THROUGH: usize = 4;
+pub const MAX_REMOTE_PARTITIONS: usize = 4;
 /// Cores of all partitions on which decisions are counted: those on which stages run, except Linux's.
 pub const MAX_COUNTED: usize = 8;
 /// Tasks of a core that are not of stages, the recorder's and the planner's among them.
@@ -69,7 +70,7 @@ pub struct Head {
     /// Flows: of the partition's pipes, in their order.
     pub flows: u32,
     /// Partitions in which flows that are typed here may have stages.
-    pub through: u32,
+    pub remote_partitions: u32,
     /// Bytes of text.
     pub text: u32,
     /// The core on which stages run here.
@@ -222,9 +223,9 @@ pub struct Function {
     pub name: [u8; LONG_NAME],
     /// Its name in its partition.
     pub function: [u8; NAME_LEN],
-    /// `timer` or nothing; an endpoint is a device.
+    /// Name of the endpoint it reads, without its component; zeros unless that is a [`EndpointKind::Device`].
     pub source: [u8; NAME_LEN],
-    /// `trace`, `null` or nothing.
+    /// Name of the endpoint it writes, likewise.
     pub sink: [u8; NAME_LEN],
     /// Its core.
     pub core: u32,
@@ -240,14 +241,16 @@ pub struct Function {
     pub writes: u32,
     /// A [`crate::pipe::OnOverrun`].
     pub on_overrun: u32,
-    /// 1 if the function reads an endpoint of a component, 2 if it writes one; with or without an I/O VCPU.
-    pub endpoint: u32,
+    /// 0.
+    pub reserved: u32,
     /// CAN identifiers of what it reads and writes there, or [`crate::pipe::ANY`]; at a network card, UDP ports.
     pub identifiers: [u16; 2],
     /// At a network card: its own IPv4 address and the receiver's, as numbers; 0: none.
     pub addresses: [u32; 2],
     /// At a network card: the UDP port that it sends from.
-    pub port: u32,
+    pub port: u16,
+    /// The [`EndpointKind`]s of its source and its sink; a device has an I/O VCPU or none.
+    pub endpoint_kinds: [u8; 2],
     /// WCET of a job.
     pub wcet_ns: u64,
     /// The longest time that was measured; 0: it was not.
@@ -273,7 +276,7 @@ pub struct Flow {
 /// A partition that may run stages of this one's run-time flows, or that may have stages of its own here.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
-pub struct Through {
+pub struct RemotePartition {
     /// The channel between both.
     pub channel: [u8; NAME_LEN],
     /// The address space of its first core, which is the number of that.
@@ -306,9 +309,9 @@ pub struct Repository<'b> {
     /// Flows.
     pub flows: &'b [Flow],
     /// Partitions in which flows that are typed here may have stages.
-    pub through: &'b [Through],
+    pub remote_partitions: &'b [RemotePartition],
     /// The partition that may have stages of its run-time flows here, if any.
-    pub serves: &'b [Through],
+    pub serves: &'b [RemotePartition],
     /// Text of the flows.
     pub text: &'b [u8],
 }
@@ -330,7 +333,7 @@ impl<'b> Repository<'b> {
         let (devices, rest) = several(rest, head.devices)?;
         let (functions, rest) = several(rest, head.functions)?;
         let (flows, rest) = several(rest, head.flows)?;
-        let (through, rest) = several(rest, head.through)?;
+        let (remote_partitions, rest) = several(rest, head.remote_partitions)?;
         let (serves, rest) = several(rest, head.serves)?;
         let text = rest.get(..head.text as usize)?;
         Some(Self {
@@ -344,7 +347,7 @@ impl<'b> Repository<'b> {
             devices,
             functions,
             flows,
-            through,
+            remote_partitions,
             serves,
             text,
         })
@@ -356,6 +359,29 @@ impl<'b> Repository<'b> {
         let Flow { start, length, .. } = *self.flows.get(pipe)?;
         let end = start.checked_add(length)?;
         core::str::from_utf8(self.text.get(start as usize..end as usize)?).ok()
+    }
+}
+
+impl Function {
+    /// Returns the kinds of its source and its sink.
+    #[must_use]
+    pub fn endpoints(&self) -> [EndpointKind; 2] {
+        self.endpoint_kinds.map(EndpointKind::of)
+    }
+
+    /// Returns `true` if the function reads messages at a device or from another machine.
+    #[must_use]
+    pub fn is_receiver(&self) -> bool {
+        matches!(
+            self.endpoints()[0],
+            EndpointKind::Device | EndpointKind::Bridge
+        )
+    }
+
+    /// Returns `true` if the function is a receiver or writes an endpoint of a device.
+    #[must_use]
+    pub fn has_endpoint(&self) -> bool {
+        self.is_receiver() || self.endpoints()[1] == EndpointKind::Device
     }
 }
 
@@ -397,4 +423,4 @@ const _: () =
 const _: () =
     assert!(size_of::<Io>() == 56 && size_of::<Device>() == 80 && size_of::<Jobs>() == 24);
 const _: () = assert!(size_of::<Function>() == 152 && size_of::<Flow>() == 16);
-const _: () = assert!(size_of::<Through>() == 24 && size_of::<Counted>() == 56);
+const _: () = assert!(size_of::<RemotePartition>() == 24 && size_of::<Counted>() == 56);

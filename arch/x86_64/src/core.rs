@@ -165,12 +165,19 @@ impl Core {
     /// Switches to `next` in user mode where possible, else through the kernel.
     ///
     /// # Safety
-    /// Called by the running thread of this core, which is `own`; `next` is another thread.
+    /// Called by the running thread of this core, which is `caller`; `next` is another thread.
     #[inline(always)]
-    pub unsafe fn switch(&self, own: usize, next: usize, epoch: u64) -> Activation {
+    pub unsafe fn switch(&self, caller: usize, next: usize, epoch: u64) -> Activation {
         // SAFETY: the caller's contract; blocks of this core, `next` filled by its thread alone.
-        let outcome =
-            unsafe { dispatch(self.dcb(own), self.dcb(next), next as u64, &self.scb, epoch) };
+        let outcome = unsafe {
+            dispatch(
+                self.dcb(caller),
+                self.dcb(next),
+                next as u64,
+                &self.scb,
+                epoch,
+            )
+        };
         match outcome {
             Outcome::Resumed => Activation::Done,
             Outcome::Stale => Activation::Stale,

@@ -23,11 +23,11 @@ unsafe impl Machine for Hosted {
     const REFUSED: io::ErrorKind = io::ErrorKind::InvalidInput;
     const SAME_TIME: u64 = 0;
 
-    fn own() -> u64 {
+    fn scheduler_thread() -> u64 {
         0
     }
 
-    fn own_time() -> u64 {
+    fn scheduler_time() -> u64 {
         0
     }
 
@@ -56,9 +56,9 @@ unsafe impl Machine for Hosted {
     }
 
     #[inline(always)]
-    unsafe fn switch(own: u64, next: u64, _: u64, epoch: u64) -> bool {
+    unsafe fn switch(caller: u64, next: u64, _: u64, epoch: u64) -> bool {
         // SAFETY: the caller's contract is the same.
-        let outcome = unsafe { Core::here().switch(own as usize, next as usize, epoch) };
+        let outcome = unsafe { Core::here().switch(caller as usize, next as usize, epoch) };
         outcome == Activation::Done
     }
 
@@ -74,7 +74,7 @@ unsafe impl Machine for Hosted {
 
     fn grant(_: u64, _: Time) {}
 
-    fn left(_: u64) -> Option<Time> {
+    fn remaining(_: u64) -> Option<Time> {
         None
     }
 
@@ -82,7 +82,7 @@ unsafe impl Machine for Hosted {
         None
     }
 
-    fn end_point(_: &mut Self, _: u64) -> Result<[u64; 2], io::ErrorKind> {
+    fn receive_end(_: &mut Self, _: u64) -> Result<[u64; 2], io::ErrorKind> {
         Err(io::ErrorKind::Unsupported)
     }
 

@@ -19,17 +19,17 @@ pub enum Outcome {
     NeedsKernel = 2,
 }
 
-/// Switches from the thread of block `own` to the thread `token` of block `next`, decided under
+/// Switches from the thread of block `caller` to the thread `token` of block `next`, decided under
 /// `epoch`.
 ///
 /// # Safety
-/// `own` is the running thread's block and `next` another thread's, both of the core with SCB
+/// `caller` is the running thread's block and `next` another thread's, both of the core with SCB
 /// `scb`; `next` holds zero in `sp` or what a thread stored there itself; the caller is not in a
 /// signal handler.
 #[inline(always)]
-pub unsafe fn dispatch(own: &Dcb, next: &Dcb, token: u64, scb: &Scb, epoch: u64) -> Outcome {
+pub unsafe fn dispatch(caller: &Dcb, next: &Dcb, token: u64, scb: &Scb, epoch: u64) -> Outcome {
     // SAFETY: the contract is the caller's; the assembly keeps the C calling convention.
-    let code = unsafe { dispatch_raw(own, next, token, scb, epoch) };
+    let code = unsafe { dispatch_raw(caller, next, token, scb, epoch) };
     match code {
         0 => Outcome::Resumed,
         1 => Outcome::Stale,
@@ -38,7 +38,7 @@ pub unsafe fn dispatch(own: &Dcb, next: &Dcb, token: u64, scb: &Scb, epoch: u64)
 }
 
 unsafe extern "C" {
-    fn dispatch_raw(own: &Dcb, next: &Dcb, token: u64, scb: &Scb, epoch: u64) -> u32;
+    fn dispatch_raw(caller: &Dcb, next: &Dcb, token: u64, scb: &Scb, epoch: u64) -> u32;
 }
 
 const _: () = assert!(KERNEL_RESUME_OFFSET == 8, "length of instruction R1");

@@ -261,7 +261,7 @@ fn a_mutex_is_handed_over_at_once_only_to_a_more_important_thread() {
     thread!(owner, API, {
         let guard = MUTEX.lock(&API, NEVER).expect("free");
         API.wakeup(2);
-        API.set_parameters(API.own(), Priority(1));
+        API.set_parameters(API.current(), Priority(1));
         drop(guard);
         LOG.add(1);
     });
@@ -279,7 +279,7 @@ fn a_semaphore_serves_the_most_important_first() {
     static UNITS: Semaphore = Semaphore::new(0, 2);
     thread!(waiter, API, {
         UNITS.take(&API);
-        LOG.add(API.own());
+        LOG.add(API.current());
     });
     thread!(hasty, API, {
         assert_eq!(UNITS.wait(&API, 0), Err(TimedOut));

@@ -78,16 +78,16 @@ fn machine() -> &'static Machine {
 }
 
 /// Round robin over the workers; the decision may be overtaken, then it is made again.
-fn go_on(own: usize, mut next: usize) {
+fn go_on(caller: usize, mut next: usize) {
     let machine = machine();
     loop {
         while machine.core.next_event().is_some() {}
         let epoch = machine.core.scb().epoch.load(Relaxed);
-        if next == own {
+        if next == caller {
             return;
         }
         // SAFETY: `own` is the running thread; `next` is another one of this core.
-        match unsafe { machine.core.switch(own, next, epoch) } {
+        match unsafe { machine.core.switch(caller, next, epoch) } {
             Activation::Done => return,
             Activation::Stale => machine.stale.set(machine.stale.get() + 1),
         }
@@ -96,11 +96,11 @@ fn go_on(own: usize, mut next: usize) {
 }
 
 extern "C" fn worker(index: u64) -> ! {
-    let own = index as usize;
+    let caller = index as usize;
     let mut integers = [0u64; 4];
-    let mut float = own as f64;
+    let mut float = caller as f64;
     for round in 0u64.. {
-        integers = integers.map(|value| value.wrapping_mul(31).wrapping_add(own as u64 + round));
+        integers = integers.map(|value| value.wrapping_mul(31).wrapping_add(caller as u64 + round));
         let expected = integers;
         float += 0.5;
         let expected_float = float;
@@ -109,7 +109,7 @@ extern "C" fn worker(index: u64) -> ! {
             LEFT.store(1 + machine.switches.get() % SWEEP, Relaxed);
             step(true);
         }
-        go_on(own, own % WORKERS + 1);
+        go_on(caller, caller % WORKERS + 1);
         step(false);
         if std::hint::black_box(integers) != expected
             || std::hint::black_box(float).to_bits() != expected_float.to_bits()
@@ -118,18 +118,18 @@ extern "C" fn worker(index: u64) -> ! {
         }
         machine.switches.set(machine.switches.get() + 1);
         if machine.is_done() && !machine.over.replace(true) {
-            go_on(own, 0);
+            go_on(caller, 0);
         }
     }
     unreachable!("the range does not end")
 }
 
 extern "C" fn on_interrupt(index: u64) -> ! {
-    let own = index as usize;
+    let caller = index as usize;
     for round in 0usize.. {
         let machine = machine();
         machine.interrupts.set(machine.interrupts.get() + 1);
-        go_on(own, round % WORKERS + 1);
+        go_on(caller, round % WORKERS + 1);
     }
     unreachable!("the range does not end")
 }

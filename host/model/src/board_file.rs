@@ -59,13 +59,13 @@ fn missing(name: &At<String>, path: &str, root: &Path, reason: &str) -> Diagnost
     if is_path(&name.value) {
         return unknown_board::unreadable(name, path, reason);
     }
-    let known = known(root);
-    let known: Vec<_> = known.iter().map(String::as_str).collect();
-    unknown_board::unknown(name, &known)
+    let boards = board_names(root);
+    let boards: Vec<_> = boards.iter().map(String::as_str).collect();
+    unknown_board::unknown(name, &boards)
 }
 
 /// The boards of the checkout.
-fn known(root: &Path) -> Vec<String> {
+fn board_names(root: &Path) -> Vec<String> {
     let files = fs::read_dir(root.join("boards")).into_iter().flatten();
     let paths = files.flatten().map(|file| file.path());
     let boards = paths.filter(|path| path.extension().is_some_and(|end| end == "toml"));
@@ -80,23 +80,23 @@ fn known(root: &Path) -> Vec<String> {
 /// reported at its place in that file.
 fn read(text: &str, base: usize, report: &mut Report) -> Option<Board> {
     let (mut table, errors) = document::parse(text, base);
-    let mut own = Report::default();
+    let mut findings = Report::default();
     errors
         .iter()
-        .for_each(|error| own.add(syntax::broken(error)));
-    shape::check(&mut table, BOARD, errors.is_empty(), &mut own);
-    board_inconsistent::check_lists(&table, &mut own);
-    let board = (!own.has_errors()).then(|| board(&table)).flatten();
+        .for_each(|error| findings.add(syntax::broken(error)));
+    shape::check(&mut table, BOARD, errors.is_empty(), &mut findings);
+    board_inconsistent::check_lists(&table, &mut findings);
+    let board = (!findings.has_errors()).then(|| board(&table)).flatten();
     if let Some(board) = &board {
-        board_inconsistent::check(board, &table, &mut own);
-        board_cores::check(board, &table, &mut own);
-        board_memory::check(board, &table, &mut own);
-        board_firmware::check(board, &table, &mut own);
-        board_dma::check(board, &table, &mut own);
-        board_guest::check(board, &table, &mut own);
+        board_inconsistent::check(board, &table, &mut findings);
+        board_cores::check(board, &table, &mut findings);
+        board_memory::check(board, &table, &mut findings);
+        board_firmware::check(board, &table, &mut findings);
+        board_dma::check(board, &table, &mut findings);
+        board_guest::check(board, &table, &mut findings);
     }
-    let sound = !own.has_errors();
-    report.take(own);
+    let sound = !findings.has_errors();
+    report.take(findings);
     board.filter(|_| sound)
 }
 

@@ -11,10 +11,11 @@ use crate::draft::{
     BridgeDraft, ChannelDraft, Draft, Field, ImportDraft, PartitionDraft, TopicDraft, items,
 };
 use crate::ids::{ChannelId, PartitionId};
-use crate::pipes::flow::{AGENT, IMPORT, SINK, local_name};
+use crate::pipes::flow::{AGENT, IMPORT, local_name};
 use crate::pipes::{Pipe, Place};
 use crate::ros::{Topic, Type};
 use crate::system::{Channel, End, Image, Partition};
+use bulkhead_abi::pipe::EndpointKind;
 use std::fmt;
 
 /// Address space of a partition with only one.
@@ -227,7 +228,9 @@ fn channel(name: &str, around: &Around<'_>) -> Option<ChannelId> {
 /// Last stages here that write to the bridge.
 fn stages(host: &str, id: PartitionId, around: &Around<'_>) -> Vec<Export> {
     let partition = &around.partitions[id.0].name;
-    let out = here(id, around, |place| place.sink.as_deref() == Some(SINK));
+    let out = here(id, around, |place| {
+        place.endpoints()[1] == EndpointKind::Bridge
+    });
     let out = out.filter_map(|source| {
         let Inside::Stage { pipe, stage } = source else {
             return None;
@@ -297,7 +300,7 @@ impl TopicDraft {
         let kind = self.kind.value()?;
         match self.fields.given() {
             Some(fields) => Type::of(&kind, fields.value.iter().map(|at| at.value.as_str())).ok(),
-            None => Type::known(&kind),
+            None => Type::of_name(&kind),
         }
     }
 

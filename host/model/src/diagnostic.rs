@@ -146,9 +146,9 @@ impl Report {
 
     /// All of them in the order of the text, each once.
     pub(crate) fn finish(mut self, sources: &Arc<Sources>) -> Vec<Diagnostic> {
-        let mut said = HashSet::new();
+        let mut reported = HashSet::new();
         self.found
-            .retain(|one| said.insert((one.id, one.span.clone(), one.message.clone())));
+            .retain(|one| reported.insert((one.id, one.span.clone(), one.message.clone())));
         self.found
             .sort_by_key(|found| (found.span.start, found.severity));
         self.found

@@ -170,8 +170,8 @@ impl Draft {
             .partitions
             .iter()
             .any(|partition| !partition.heartbeat.is_absent());
-        let wanted = used.max(self.cores_counted() + usize::from(watched));
-        let default = wanted.max(board.default_cores).min(board.cores.len());
+        let required = used.max(self.cores_counted() + usize::from(watched));
+        let default = required.max(board.default_cores).min(board.cores.len());
         self.cores.or(default as u64).map(|cores| cores as usize)
     }
 

@@ -54,17 +54,17 @@ fn is_called(key: &Key, topic: &str) -> bool {
 /// Returns whether a path has the pattern, in which `*` stands for any name.
 fn matches_path(pattern: &str, path: &str) -> bool {
     let mut parts = path.split('.');
-    let fits = pattern.split('.').all(|wanted| {
+    let fits = pattern.split('.').all(|segment| {
         parts
             .next()
-            .is_some_and(|part| wanted == "*" && !part.is_empty() || part == wanted)
+            .is_some_and(|part| segment == "*" && !part.is_empty() || part == segment)
     });
     fits && parts.next().is_none()
 }
 
 fn explain_key(key: &Key) -> String {
     let expectation = key.shape.expectation();
-    let within = |registry: Registry| registry.keys().any(|known| std::ptr::eq(known, key));
+    let within = |registry: Registry| registry.keys().any(|entry| std::ptr::eq(entry, key));
     let files = [(BOARD, " (board file)"), (FUNCTIONS, " (pipe functions)")];
     let file = files.into_iter().find(|(registry, _)| within(*registry));
     let file = file.map_or("", |(_, name)| name);

@@ -33,8 +33,8 @@ pub(crate) fn add_pipe(flow: &str, table: &mut Table, sources: &mut Sources, rep
         value,
         span: base..base + flow.len(),
     };
-    let described = table.table("pipe");
-    let is_free = |name: &String| described.is_none_or(|pipes| pipes.get(name).is_none());
+    let pipes = table.table("pipe");
+    let is_free = |name: &String| pipes.is_none_or(|pipes| pipes.get(name).is_none());
     let name = (1..).map(|number| format!("asked-{number}")).find(is_free);
     let path = [
         "pipe".to_owned(),
@@ -63,11 +63,11 @@ struct Change {
 
 impl Change {
     fn parse(text: &str, base: usize) -> Option<Self> {
-        let (left, right) = text.split_once('=')?;
-        let (left, append) = left
+        let (target, right) = text.split_once('=')?;
+        let (target, append) = target
             .strip_suffix('+')
-            .map_or((left, false), |left| (left, true));
-        let path = path(left, base)?;
+            .map_or((target, false), |target| (target, true));
+        let path = path(target, base)?;
         let start = text.len() - right.trim_start().len();
         let value = right.trim();
         let parsed = parse_value(value, base + start).unwrap_or(Value::Text(value.to_owned()));

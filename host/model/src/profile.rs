@@ -120,7 +120,7 @@ pub fn digest(root: &Path, program: &Program) -> Option<String> {
 
 fn is_source(file: &Path) -> bool {
     let extension = file.extension().unwrap_or_default();
-    ["rs", "c", "h"].iter().any(|known| extension == *known)
+    ["rs", "c", "h"].iter().any(|suffix| extension == *suffix)
 }
 
 /// Entries of a folder, if it is one.

@@ -82,7 +82,7 @@ fn collect(folder: &Path, extension: &str, deep: bool, files: &mut Vec<PathBuf>)
     for path in paths {
         if deep && path.is_dir() {
             collect(&path, extension, deep, files);
-        } else if path.extension().is_some_and(|known| known == extension) {
+        } else if path.extension().is_some_and(|suffix| suffix == extension) {
             files.push(path);
         }
     }
@@ -193,8 +193,8 @@ mod tests {
 
     #[test]
     fn names_stand_in_the_sources() {
-        let own = "const struct pipe_named pipe_functions[] = {\n /* {\"old\", f}, */ {\"limit\", limit},\n {\"mean\",\n mean}, // {\n {0}};";
-        assert_eq!(of_c(own).unwrap(), ["limit", "mean"]);
+        let source = "const struct pipe_named pipe_functions[] = {\n /* {\"old\", f}, */ {\"limit\", limit},\n {\"mean\",\n mean}, // {\n {0}};";
+        assert_eq!(of_c(source).unwrap(), ["limit", "mean"]);
         assert_eq!(of_c("pipe_functions[] = {{0}};").unwrap().len(), 0);
         // What a macro makes is not known.
         assert_eq!(of_c("pipe_functions[] = {ENTRY(a), {0}};"), None);

@@ -9,13 +9,13 @@ use crate::draft::{
 };
 use crate::pipes::Pipe;
 use crate::pipes::crossing;
-use crate::pipes::scheduled;
+use crate::pipes::schedule;
 use crate::pipes::shared_state::SharedState;
 use crate::pipes::solution::Solution;
 use crate::system::{
     Channel, ChannelId, Clock, Component, Console, Cores, DeviceId, End, Function, FunctionId,
-    Image, Initrd, Kernel, Kind, Partition, PartitionId, Progress, Rate, Restart, Run,
-    SharedMemory, Spare, System, Through, Trapping,
+    Image, Initrd, Kernel, Kind, Partition, PartitionId, Progress, Rate, RemotePartition, Restart,
+    Run, SharedMemory, Spare, System, Trapping,
 };
 use bulkhead_abi::component::{ANY_CORE, OnFault, Role};
 use bulkhead_abi::device::Class;
@@ -53,8 +53,8 @@ pub(crate) fn system(solution: &Solution<'_>) -> Option<System> {
     if pipes.len() < draft.pipes.len() {
         return None;
     }
-    let typed = draft.partitions.iter().any(|one| spare(one).is_some());
-    let offered = match typed {
+    let has_spare = draft.partitions.iter().any(|one| spare(one).is_some());
+    let offered = match has_spare {
         true => Some(solution.catalogue()?.offered()),
         false => None,
     };
@@ -100,22 +100,22 @@ pub(crate) fn system(solution: &Solution<'_>) -> Option<System> {
 fn arrange(draft: &Draft, partitions: &mut [Partition], pipes: &[Pipe]) -> Option<Vec<Channel>> {
     let mut channels = all(&draft.channels, |channel| resolve_channel(draft, channel))?;
     channels.extend(crossing::channels(pipes));
-    let first_typed = channels.len();
-    channels.extend(draft.typed_channels());
-    let through = |index| draft.typed_through(PartitionId(index), first_typed);
-    let through: Vec<_> = (0..partitions.len()).map(through).collect();
+    let first_number = channels.len();
+    channels.extend(draft.remote_channels());
+    let remote_partitions = |index| draft.remote_partitions(PartitionId(index), first_number);
+    let remote_partitions: Vec<_> = (0..partitions.len()).map(remote_partitions).collect();
     for (index, partition) in partitions.iter_mut().enumerate() {
         let id = PartitionId(index);
-        scheduled::extend(&mut partition.timing, pipes, (id, &draft.partitions[index]));
-        if let Some(together) = SharedState::of(pipes, id, &draft.partitions[index]) {
-            together.arrange(partition);
+        schedule::extend(&mut partition.timing, pipes, (id, &draft.partitions[index]));
+        if let Some(shared_state) = SharedState::of(pipes, id, &draft.partitions[index]) {
+            shared_state.arrange(partition);
         }
         hold_crossings(partition, id, pipes);
-        let cores = draft.partitions[index].typed_cores();
-        hold_typed(partition, id, &through, &cores);
+        let cores = draft.partitions[index].remote_cores();
+        hold_remote(partition, id, &remote_partitions, &cores);
     }
-    for (partition, through) in partitions.iter_mut().zip(through) {
-        partition.typed_through = through;
+    for (partition, remote_partitions) in partitions.iter_mut().zip(remote_partitions) {
+        partition.remote_partitions = remote_partitions;
     }
     Some(channels)
 }
@@ -150,10 +150,10 @@ fn hold_crossings(partition: &mut Partition, id: PartitionId, pipes: &[Pipe]) {
 /// Gives the scheduler of the first core the channels to partitions in which it requests stages,
 /// and to the partition that requests stages here. `through` is indexed by the requesting
 /// partition. The buffers of a requesting partition are for stages on each of `cores`.
-fn hold_typed(
+fn hold_remote(
     partition: &mut Partition,
     id: PartitionId,
-    through: &[Vec<Through>],
+    remote_partitions: &[Vec<RemotePartition>],
     cores: &BTreeSet<usize>,
 ) {
     let Image::Components(components) = &mut partition.image else {
@@ -163,10 +163,10 @@ fn hold_typed(
     for scheduler in schedulers.filter(|one| one.role == Role::Scheduler) {
         let is_first = scheduler.core == 0;
         let runs = is_first || cores.contains(&(scheduler.core as usize));
-        for (asks, through) in through.iter().enumerate() {
+        for (asks, remote_partitions) in remote_partitions.iter().enumerate() {
             let asks_itself = PartitionId(asks) == id && runs;
-            let concerned = |one: &&Through| asks_itself || one.partition == id && is_first;
-            let held = through.iter().filter(concerned);
+            let concerned = |one: &&RemotePartition| asks_itself || one.partition == id && is_first;
+            let held = remote_partitions.iter().filter(concerned);
             scheduler.channels.extend(held.map(|one| one.channel));
         }
     }
@@ -232,7 +232,7 @@ fn resolve_partition(
             .map(|function| function.name.value.clone())
             .collect(),
         spare: spare(partition),
-        typed_through: Vec::new(),
+        remote_partitions: Vec::new(),
         shared: all(&partition.shared, resolve_shared)?,
         bridge: None,
     })
@@ -270,7 +270,7 @@ fn resolve_function(board: &Board, function: &FunctionDraft) -> Option<Function>
     Some(Function {
         name: function.name.value.clone(),
         span: function.name.span.clone(),
-        kind: kinds.iter().position(|known| known.name == kind)?,
+        kind: kinds.iter().position(|row| row.name == kind)?,
         bus: function.bus.or(function.name.value.clone())?,
         forward: ports(&function.forward),
         forward_tcp: ports(&function.forward_tcp),

@@ -143,7 +143,7 @@ const KNOWN: [(&str, &str); 23] = [
 ];
 
 /// Names of the known types.
-pub(crate) fn known() -> impl Iterator<Item = &'static str> {
+pub(crate) fn type_names() -> impl Iterator<Item = &'static str> {
     KNOWN.iter().map(|(name, _)| *name)
 }
 
@@ -169,8 +169,8 @@ fn is_word(word: &str) -> bool {
 
 impl Type {
     /// The known one of that name.
-    pub(crate) fn known(name: &str) -> Option<Self> {
-        let (_, fields) = KNOWN.iter().find(|(known, _)| *known == name)?;
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        let (_, fields) = KNOWN.iter().find(|(layout, _)| *layout == name)?;
         Self::of(name, fields.split(", ")).ok()
     }
 
@@ -275,10 +275,10 @@ impl Field {
             None => (kind, None),
         };
         let small = name.bytes().all(|byte| !byte.is_ascii_uppercase());
-        let number = NUMBERS.iter().position(|(known, ..)| *known == kind);
+        let number = NUMBERS.iter().position(|(word, ..)| *word == kind);
         let of = match number {
             Some(number) => Of::Number(number),
-            None => Of::Type(Type::known(&kind.replacen('/', "/msg/", 1))?),
+            None => Of::Type(Type::of_name(&kind.replacen('/', "/msg/", 1))?),
         };
         (words.next().is_none() && small && is_word(name)).then(|| Self {
             name: name.to_owned(),
@@ -346,7 +346,7 @@ mod tests {
                 "b106235e25a4c5ed35098aa0a61a3ee9c9b18d197f398b0e4206cea9acf9c197",
             ),
         ] {
-            let kind = Type::known(name).expect("a known type");
+            let kind = Type::of_name(name).expect("a known type");
             assert_eq!(hash(&kind), format!("RIHS01_{expected}"), "{name}");
         }
         let wheels = Type::of("car_msgs/msg/Wheels", ["float64[4] speed", "uint8 mode"]);
@@ -361,10 +361,10 @@ mod tests {
     #[test]
     fn all_known_types_are_types() {
         for (name, _) in KNOWN {
-            let kind = Type::known(name).expect(name);
+            let kind = Type::of_name(name).expect(name);
             assert!(is_type(name) && kind.layout().bytes > 0, "{name}");
         }
-        let twist = Type::known("geometry_msgs/msg/Twist").expect("it is");
+        let twist = Type::of_name("geometry_msgs/msg/Twist").expect("it is");
         let topic = twist.topic(7, "/cmd_vel");
         assert_eq!(topic.bytes, 48);
         assert!(

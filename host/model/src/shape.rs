@@ -48,7 +48,7 @@ struct Checker<'a> {
 impl Checker<'_> {
     fn table(&mut self, table: &mut Table, owner: &Owner<'_>) {
         for entry in &mut table.entries {
-            match self.known(owner.path, &entry.key.value) {
+            match self.lookup(owner.path, &entry.key.value) {
                 Some(key) => self.entry(entry, key, &owner.name),
                 None => self.unknown(entry, owner.path),
             }
@@ -67,7 +67,7 @@ impl Checker<'_> {
     }
 
     /// The key of that name; a quoted one may hold dots and then is none.
-    fn known(&self, path: &str, name: &str) -> Option<&'static Key> {
+    fn lookup(&self, path: &str, name: &str) -> Option<&'static Key> {
         self.registry
             .key(path, name)
             .filter(|_| !name.contains('.'))

@@ -14,7 +14,7 @@ pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) 
             )
         })
         .filter(|(likeness, _)| *likeness >= LIKENESS)
-        .max_by(|left, right| left.0.total_cmp(&right.0))
+        .max_by(|one, right| one.0.total_cmp(&right.0))
         .map(|(_, name)| name)
 }
 

@@ -129,7 +129,7 @@ pub struct Partition {
     /// Room for pipes that are typed while it runs, if there is any.
     pub spare: Option<Spare>,
     /// Other partitions in which they may have stages, each with the channel that it takes.
-    pub typed_through: Vec<Through>,
+    pub remote_partitions: Vec<RemotePartition>,
     /// Memory that its components share.
     pub shared: Vec<SharedMemory>,
     /// Its bridge to other machines, if it has one.
@@ -147,7 +147,7 @@ pub struct Spare {
 
 /// A partition in which flows that are typed elsewhere may have stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Through {
+pub struct RemotePartition {
     /// The other partition.
     pub partition: PartitionId,
     /// The channel between both: requests, and buffers.
@@ -401,19 +401,22 @@ impl System {
 
     /// Returns whether flows that are typed elsewhere may have stages in a partition.
     #[must_use]
-    pub fn is_typed_through(&self, id: PartitionId) -> bool {
+    pub fn runs_remote_stages(&self, id: PartitionId) -> bool {
         self.client_with_stages_in(id).is_some()
     }
 
     /// The client partition with flows that may have stages in that one, if there is one, and how.
     #[must_use]
-    pub fn client_with_stages_in(&self, id: PartitionId) -> Option<(PartitionId, &Through)> {
+    pub fn client_with_stages_in(
+        &self,
+        id: PartitionId,
+    ) -> Option<(PartitionId, &RemotePartition)> {
         let all = self.partitions.iter().enumerate();
         let mut all = all.flat_map(|(number, one)| {
-            let through = one.typed_through.iter();
-            through.map(move |one| (PartitionId(number), one))
+            let remote = one.remote_partitions.iter();
+            remote.map(move |one| (PartitionId(number), one))
         });
-        all.find(|(_, through)| through.partition == id)
+        all.find(|(_, remote_partitions)| remote_partitions.partition == id)
     }
 
     /// The kind of a function.

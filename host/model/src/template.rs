@@ -112,10 +112,10 @@ const PARTS: &[Part] = &[
 ];
 
 fn keys(path: &str, given: &[&str]) -> String {
-    let wanted = |key: &&Key| !given.contains(&key.name()) && key.shape != Shape::Named;
+    let is_missing = |key: &&Key| !given.contains(&key.name()) && key.shape != Shape::Named;
     DESCRIPTION
         .below(path)
-        .filter(wanted)
+        .filter(is_missing)
         .map(comment)
         .collect()
 }
@@ -125,6 +125,6 @@ fn comment(key: &'static Key) -> String {
         Presence::Required | Presence::RequiredByRule => String::new(),
         Presence::Default(default) => format!(" Default: {default}."),
     };
-    let told = wrapped(&format!("{}{default}", key.meaning), "# ");
-    format!("{told}\n# {}\n", key.example)
+    let comment = wrapped(&format!("{}{default}", key.meaning), "# ");
+    format!("{comment}\n# {}\n", key.example)
 }

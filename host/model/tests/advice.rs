@@ -126,7 +126,7 @@ fn try_proposals(seed: u64) -> usize {
                 .collect();
             assert_ne!(changed.as_slice(), flows.as_slice(), "seed {seed}: {text}");
             let again = check(&changed, &keys);
-            let errors = again.map_err(|found| {
+            let outcome = again.map_err(|found| {
                 let lines: Vec<_> = found
                     .into_iter()
                     .map(|one| (one.id, one.message, one.labels))
@@ -134,7 +134,7 @@ fn try_proposals(seed: u64) -> usize {
                 format!("{lines:?}")
             });
             assert_eq!(
-                errors,
+                outcome,
                 Ok(()),
                 "seed {seed}: {flows:?} {keys:?}: {proposal}"
             );

@@ -92,13 +92,13 @@ impl Case {
 
     /// Compares what is said from this severity up.
     fn compare(&self, least: Severity) {
-        let shown: Vec<_> = self
+        let text: Vec<_> = self
             .found
             .iter()
             .filter(|found| found.severity <= least)
             .cloned()
             .collect();
-        let text = render(&shown, Style::default());
+        let text = render(&text, Style::default());
         compare(&self.folder.join("expected.txt"), &text);
     }
 }
@@ -117,22 +117,22 @@ fn compare(path: &Path, text: &str) {
 
 fn check_group(group: &str, severity: Severity) {
     for case in cases(group) {
-        let shown = render(&case.found, Style::default());
+        let text = render(&case.found, Style::default());
         assert_eq!(
             case.refused,
             severity == Severity::Error,
-            "{} was found to have:\n{shown}",
+            "{} was found to have:\n{text}",
             case.name
         );
         let rule = case.rule();
         assert!(rule_ids().any(|id| id == rule), "{rule} is no rule");
-        let said = case
+        let messages = case
             .found
             .iter()
             .any(|found| found.id == rule && found.severity == severity);
         assert!(
-            said,
-            "{} does not make its rule speak; it was found to have:\n{shown}",
+            messages,
+            "{} does not make its rule speak; it was found to have:\n{text}",
             case.name
         );
         case.compare(severity);
@@ -188,9 +188,9 @@ fn latencies_of_linux_are_added_to_the_bound() {
             panic!("{:?}", system.pipes)
         };
         assert!(pipe.is_run());
-        let said: Vec<_> = pipe.assumptions().collect();
+        let assumptions: Vec<_> = pipe.assumptions().collect();
         assert_eq!(
-            said,
+            assumptions,
             [
                 format!("assumed: Linux takes at most {latency} at agent.in, the controller can0"),
                 "assumed: Linux takes at most 2 ms at agent.out, the controller can0".into()
@@ -385,14 +385,14 @@ fn the_listings_of_tutorials_are_parts_of_descriptions() {
         let path = entry.unwrap().path();
         let text = fs::read_to_string(&path).unwrap();
         let commands = listings(&text, "").join("\n");
-        let typed = commands
+        let entered = commands
             .lines()
             .filter(|line| line.starts_with("pipe add ") || line.starts_with("pipe replace "));
-        let typed = typed.map(|line| {
+        let entered = entered.map(|line| {
             let flow = line.splitn(4, ' ').nth(3).unwrap();
             format!("[pipe.typed]\nflow = \"{flow}\"\n")
         });
-        for listing in listings(&text, "toml").into_iter().chain(typed) {
+        for listing in listings(&text, "toml").into_iter().chain(entered) {
             fs::write(folder.join("system.toml"), &listing).unwrap();
             let found = match load(&folder, &root, &Overrides::default()) {
                 Ok((_, found)) | Err(found) => found,
@@ -401,8 +401,8 @@ fn the_listings_of_tutorials_are_parts_of_descriptions() {
                 .into_iter()
                 .filter(|one| MISTAKES.contains(&one.id))
                 .collect();
-            let shown = render(&wrong, Style::default());
-            assert!(wrong.is_empty(), "{}:\n{listing}\n{shown}", path.display());
+            let text = render(&wrong, Style::default());
+            assert!(wrong.is_empty(), "{}:\n{listing}\n{text}", path.display());
             count += 1;
         }
     }

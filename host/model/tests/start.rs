@@ -8,7 +8,7 @@ use bulkhead_abi::pipe;
 use bulkhead_abi::timing::{MAX_CHUNKS, MAX_SLOTS, MAX_TASKS, MAX_VCPUS};
 use bulkhead_analysis::Reservation;
 use bulkhead_analysis::admission::{Admission, Refused};
-use bulkhead_analysis::deciding::Deciding;
+use bulkhead_analysis::core_overhead::CoreOverhead;
 use bulkhead_analysis::overhead::{Jobs, Keeping, Overhead};
 use bulkhead_analysis::placement::Placement;
 use bulkhead_analysis::time_partitions::{self, Placed};
@@ -69,7 +69,7 @@ struct Start<'t, const M: usize> {
 }
 
 impl<const M: usize> Start<'_, M> {
-    fn count(&self, overheads: &mut Deciding) -> Result<(), Refused> {
+    fn count(&self, core_overhead: &mut CoreOverhead) -> Result<(), Refused> {
         let Timing {
             overhead, schedule, ..
         } = self.timing;
@@ -86,12 +86,12 @@ impl<const M: usize> Start<'_, M> {
             chunks: MAX_CHUNKS as u64,
             quantum: schedule.quantum_ns.map(|ns| self.clock.ticks(ns)),
         };
-        overheads.count(overhead, keeping)?;
+        core_overhead.count(overhead, keeping)?;
         for &(limit, per_ns) in &self.timing.doorbells {
-            overheads.doorbell(limit, self.clock.ticks(per_ns))?;
+            core_overhead.doorbell(limit, self.clock.ticks(per_ns))?;
         }
         let slots = schedule.slots.iter().filter(|slot| slot.core == self.core);
-        overheads.slots(slots.count() as u64, self.clock.ticks(schedule.frame_ns))
+        core_overhead.slots(slots.count() as u64, self.clock.ticks(schedule.frame_ns))
     }
 
     /// Enters the slots of the core; the gaps between them take room in the table, too.
@@ -156,8 +156,8 @@ impl<const M: usize> Start<'_, M> {
     fn starts(&self) -> Result<(), String> {
         let order = self.timing.schedule.order;
         let (mut admission, mut placement) = (Admission::<M>::new(), Placement::new());
-        for overheads in [admission.deciding(), placement.deciding()] {
-            self.count(overheads)
+        for overhead in [admission.core_overhead(), placement.core_overhead()] {
+            self.count(overhead)
                 .map_err(|refused| format!("decisions: {refused:?}"))?;
         }
         if order == Order::EarliestDeadline {
@@ -210,7 +210,7 @@ impl<const M: usize> Start<'_, M> {
     }
 }
 
-fn vcpus_and_tasks(random: &mut Random) -> String {
+fn description(random: &mut Random) -> String {
     let order = random.between(0, 3);
     let [vcpus, tasks] = [MAX_VCPUS, MAX_TASKS].map(|most| random.near(most as u64 - 1));
     let share = random.between(10, 90);
@@ -345,8 +345,8 @@ fn try_pipes(seed: u64) -> Option<usize> {
 }
 
 /// Returns whether the description is accepted, and how many VCPUs it then has.
-fn try_vcpus(seed: u64) -> Option<usize> {
-    let text = vcpus_and_tasks(&mut Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1));
+fn try_description(seed: u64) -> Option<usize> {
+    let text = description(&mut Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1));
     let file = root().join("near/system.toml");
     let (system, _) = check(&file, text.clone(), &root(), &Overrides::default()).ok()?;
     let partition = &system.partitions[0];
@@ -362,7 +362,7 @@ fn try_vcpus(seed: u64) -> Option<usize> {
 }
 
 fn try_all(cases: u64) {
-    let accepted: Vec<_> = (1..=cases).filter_map(try_vcpus).collect();
+    let accepted: Vec<_> = (1..=cases).filter_map(try_description).collect();
     let near = accepted
         .iter()
         .filter(|vcpus| **vcpus + 2 >= MAX_VCPUS)

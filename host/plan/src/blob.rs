@@ -137,11 +137,11 @@ impl Parts<'_> {
         let mut cores = Vec::new();
         for (core, owner) in self.view.cores.owner.iter().enumerate() {
             let watches = self.watches(core)?;
-            let described = board.cores.get(core).ok_or_else(no_core)?;
+            let facts = board.cores.get(core).ok_or_else(no_core)?;
             cores.push(CoreConfig {
-                mpidr: described.mpidr,
-                gicr: described.redistributor,
-                release: described.release.unwrap_or(0),
+                mpidr: facts.mpidr,
+                gicr: facts.redistributor,
+                release: facts.release.unwrap_or(0),
                 stack_top: self.machine.stack_tops[core].0,
                 partition: owner.map_or(NO_PARTITION, |(partition, _)| partition as u32),
                 rank: owner.map_or(0, |(_, rank)| rank as u32),

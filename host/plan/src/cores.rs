@@ -100,9 +100,9 @@ fn machine_cores(system: &System, taken: &[bool]) -> Result<usize, PlanError> {
         .iter()
         .any(|partition| partition.heartbeat_ns.is_some());
     let has_spare = taken[..used].contains(&false);
-    let wanted = used + usize::from(watched && !has_spare);
+    let required = used + usize::from(watched && !has_spare);
     let total = system.cores.unwrap_or(
-        wanted
+        required
             .max(system.board.default_cores)
             .min(system.board.cores.len()),
     );

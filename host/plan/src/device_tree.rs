@@ -129,7 +129,7 @@ impl Facts<'_> {
                 }
             }
             words.push("rdinit=/init panic=-1".to_owned());
-            words.extend(Apart::of(self.system, self.partition).map(|apart| apart.words()));
+            words.extend(Apart::of(self.system, self.partition).map(|isolated| isolated.words()));
         }
         words.push(self.this().command_line.trim().to_owned());
         words.extend(
@@ -254,9 +254,9 @@ impl Facts<'_> {
         let Some(pcie) = &self.system.board.pcie else {
             return Ok(());
         };
-        let mut own = self.buses.iter();
-        let own = own.find(|bus| bus.is_of(self.system, self.partition));
-        own.map_or(Ok(()), |bus| bus_node(fdt, pcie, bus))
+        let mut buses = self.buses.iter();
+        let bus = buses.find(|bus| bus.is_of(self.system, self.partition));
+        bus.map_or(Ok(()), |bus| bus_node(fdt, pcie, bus))
     }
 
     fn bulkhead(&self, fdt: &mut FdtWriter) -> FdtWriterResult<()> {
@@ -403,8 +403,8 @@ fn device_node(
     if device.compatible.is_empty() {
         return Ok(());
     }
-    let known = device.known_kind();
-    let name = known.map_or(device.kind.as_str(), |kind| kind.node);
+    let kind = device.known_kind();
+    let name = kind.map_or(device.kind.as_str(), |kind| kind.node);
     let node = fdt.begin_node(&format!("{name}@{ipa:x}"))?;
     fdt.property_string_list("compatible", device.compatible.clone())?;
     registers(fdt, &[[ipa, device.size]])?;
@@ -422,7 +422,7 @@ fn device_node(
     }
     let clock = clocks.iter().position(|&hz| Some(hz) == device.clock_hz);
     if let Some(clock) = clock {
-        let names = known.map_or(&["apb_pclk"][..], |kind| kind.clocks);
+        let names = kind.map_or(&["apb_pclk"][..], |kind| kind.clocks);
         fdt.property_array_u32("clocks", &vec![CLOCK + clock as u32; names.len()])?;
         fdt.property_string_list("clock-names", names.iter().map(|&n| n.to_owned()).collect())?;
     }

@@ -30,7 +30,7 @@ pub fn devices(system: &System, partition: PartitionId) -> Vec<(DeviceId, Ipa)> 
             } else {
                 board.device(id).guest
             };
-            if devices.iter().all(|(known, _)| *known != id) {
+            if devices.iter().all(|(listed, _)| *listed != id) {
                 devices.push((id, Ipa(ipa)));
             }
         }
@@ -43,8 +43,8 @@ pub fn devices(system: &System, partition: PartitionId) -> Vec<(DeviceId, Ipa)> 
 pub fn functions(system: &System, partition: PartitionId) -> Vec<FunctionId> {
     let mut all: Vec<FunctionId> = Vec::new();
     for owner in stands_for(system, partition) {
-        let own = system.partition(owner).functions.iter();
-        let new: Vec<_> = own.filter(|id| !all.contains(id)).copied().collect();
+        let functions = system.partition(owner).functions.iter();
+        let new: Vec<_> = functions.filter(|id| !all.contains(id)).copied().collect();
         all.extend(new);
     }
     all

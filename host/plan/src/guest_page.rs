@@ -90,8 +90,8 @@ pub fn ticks(system: &System, nanoseconds: u64) -> u64 {
 /// Argument words of a partition. A guest takes the first word with a key, so the words of this build precede
 /// the description's and win.
 #[must_use]
-pub fn argument_text(described: &str, added: &str) -> String {
-    [added.trim(), described.trim()]
+pub fn argument_text(arguments: &str, added: &str) -> String {
+    [added.trim(), arguments.trim()]
         .iter()
         .filter(|text| !text.is_empty())
         .copied()
@@ -106,21 +106,21 @@ pub fn functions(system: &System, buses: &[Bus], id: PartitionId, distance: u64)
     let Some(pcie) = &system.board.pcie else {
         return Vec::new();
     };
-    let placed = |wanted: FunctionId| {
+    let placed = |function: FunctionId| {
         let on = |bus: &'_ &Bus| bus.is_of(system, id);
         buses.iter().filter(on).find_map(|bus| {
-            let function = bus.functions.iter().find(|one| one.id == wanted)?;
+            let function = bus.functions.iter().find(|one| one.id == function)?;
             Some((bus, function))
         })
     };
     let owned = ends::functions(system, id).into_iter();
     owned
-        .filter_map(|wanted| {
-            let (bus, function) = placed(wanted)?;
+        .filter_map(|number| {
+            let (bus, function) = placed(number)?;
             Some(Function {
-                name: name_field(&system.functions[wanted.0].name),
+                name: name_field(&system.functions[number.0].name),
                 configuration: bus.function_page(pcie, function),
-                identity: system.kind_of(wanted)?.identity,
+                identity: system.kind_of(number)?.identity,
                 intid: SPI_BASE + function.spi,
                 bars: function.bars,
                 memory: distance,

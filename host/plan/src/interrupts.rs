@@ -53,8 +53,8 @@ pub fn assign(system: &System, buses: &[Bus]) -> Result<Doorbells, PlanError> {
         doorbells.functions[function.id.0] = Some(SPI_BASE + function.spi);
     }
     for (id, channel) in system.channels.iter().enumerate() {
-        let mut next = |wanted: Option<Rate>, role| {
-            let Some(_) = wanted else { return Ok(None) };
+        let mut next = |rate: Option<Rate>, role| {
+            let Some(_) = rate else { return Ok(None) };
             receiver(system, ChannelId(id), role)?;
             free.next()
                 .map(|spi| Some(SPI_BASE + spi))

@@ -143,28 +143,28 @@ fn partition(
     plan: &Plan,
     id: PartitionId,
 ) -> Result<PartitionManifest, PlanError> {
-    let described = system.partition(id);
+    let partition = system.partition(id);
     let programs = inputs
         .images
         .get(id.0)
         .map_or(&[][..], |images| &images.programs);
     let memory = plan.machine.memory[id.0].iter();
     let outgoing = plan.view.doorbells.outgoing(system, id).into_iter();
-    let console = match described.console {
+    let console = match partition.console {
         Console::Device(_) => None,
         Console::Memory | Console::Emulated => Some(ConsoleManifest {
             output: region(plan, Purpose::ConsoleOut(id))?,
             input: region(plan, Purpose::ConsoleIn(id))?,
         }),
     };
-    let trace = (described.trace > 0)
+    let trace = (partition.trace > 0)
         .then(|| region(plan, Purpose::Trace(id)))
         .transpose()?;
     Ok(PartitionManifest {
-        name: described.name.clone(),
-        kind: kind_of(described.kind).into(),
-        criticality: criticality_name(described.criticality).into(),
-        standby: described
+        name: partition.name.clone(),
+        kind: kind_of(partition.kind).into(),
+        criticality: criticality_name(partition.criticality).into(),
+        standby: partition
             .standby
             .map(|id| system.partition(id).name.clone()),
         cores: plan.view.cores.of_partition[id.0].clone(),
@@ -189,12 +189,12 @@ fn partition(
                 (channel, system.partition(bell.receiver).name.clone())
             })
             .collect(),
-        announces: matches!(described.image, Image::Components(_)),
-        heartbeat_ns: described.heartbeat_ns,
-        foreseen: foreseen(described),
-        deadlines: deadlines(described),
+        announces: matches!(partition.image, Image::Components(_)),
+        heartbeat_ns: partition.heartbeat_ns,
+        foreseen: foreseen(partition),
+        deadlines: deadlines(partition),
         program: programs.first().cloned(),
-        components: components(described, programs),
+        components: components(partition, programs),
     })
 }
 

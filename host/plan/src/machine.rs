@@ -157,8 +157,9 @@ fn images(
 ) -> Result<(Vec<Pristine>, u64), PlanError> {
     let mut unique: Vec<Arc<Vec<u8>>> = Vec::new();
     for load in view.loads() {
-        let known = |bytes: &Arc<Vec<u8>>| Arc::ptr_eq(bytes, &load.bytes) || *bytes == load.bytes;
-        if !load.bytes.is_empty() && !unique.iter().any(known) {
+        let is_placed =
+            |bytes: &Arc<Vec<u8>>| Arc::ptr_eq(bytes, &load.bytes) || *bytes == load.bytes;
+        if !load.bytes.is_empty() && !unique.iter().any(is_placed) {
             unique.push(Arc::clone(&load.bytes));
         }
     }

@@ -126,20 +126,20 @@ fn coloured_line(
 }
 
 fn partition(out: &mut String, system: &System, plan: &Plan, id: PartitionId) -> std::fmt::Result {
-    let described = system.partition(id);
+    let partition = system.partition(id);
     let view = &plan.view.partitions[id.0];
-    let kind = crate::inventory::kind_of(described.kind);
-    let criticality = crate::inventory::criticality_name(described.criticality);
+    let kind = crate::inventory::kind_of(partition.kind);
+    let criticality = crate::inventory::criticality_name(partition.criticality);
     writeln!(
         out,
         "\npartition {} ({kind}, criticality {criticality})",
-        described.name
+        partition.name
     )?;
     let memory = Purpose::Memory(id);
     line(
         out,
         system.board.guest.ram,
-        described.memory,
+        partition.memory,
         "rwx",
         &purpose_text(system, memory),
     )?;
@@ -171,7 +171,7 @@ fn partition(out: &mut String, system: &System, plan: &Plan, id: PartitionId) ->
         writeln!(out, "  interrupts {}", intids.join(" "))?;
     }
     writeln!(out, "  entry {}", view.start.entry)?;
-    out.write_str(&components_text(system, described))
+    out.write_str(&components_text(system, partition))
 }
 
 /// The bus of a partition and what is on it.

@@ -338,12 +338,12 @@ impl Bus {
         );
         let mut words = vec!["-device".to_owned(), bridge];
         for function in &self.functions {
-            let described = &system.functions[function.id.0];
+            let device = &system.functions[function.id.0];
             let Some(kind) = system.kind_of(function.id) else {
                 continue;
             };
-            let name = &described.name;
-            let emulated = filled(system, &kind.emulated, described);
+            let name = &device.name;
+            let emulated = filled(system, &kind.emulated, device);
             words.push("-device".into());
             words.push(format!(
                 "{emulated},id=device-{name},bus=bus{number},addr={:#x}",
@@ -408,8 +408,8 @@ fn each_function<'a>(
 ) -> impl Iterator<Item = (&'a Function, &'a FunctionKind)> {
     let functions = buses.iter().flat_map(|bus| &bus.functions);
     functions.filter_map(|function| {
-        let described = &system.functions[function.id.0];
-        Some((described, system.kind_of(function.id)?))
+        let device = &system.functions[function.id.0];
+        Some((device, system.kind_of(function.id)?))
     })
 }
 

@@ -3,14 +3,12 @@
 //! An rtos partition finds it behind its timing data, Linux in its device tree; see [`bulkhead_abi::pipe`].
 
 use crate::pcie::Bus;
+use bulkhead_abi::pipe::EndpointKind;
 use bulkhead_abi::{NAME_LEN, name_field, pipe as abi};
 use bulkhead_model::pipes::{Crossing, Pipe, Place};
 use bulkhead_model::system::{PartitionId, System};
 use bulkhead_tpipe::language::Buffering;
 use zerocopy::IntoBytes;
-
-/// Source of a first stage that receives from other machines.
-const BRIDGE: &str = "bridge";
 
 /// The pipes of which a partition runs a stage; empty if there are none. Linux finds endpoints by the places of their devices on
 /// `buses`.
@@ -32,10 +30,14 @@ pub fn pack(system: &System, partition: PartitionId, buses: &[Bus]) -> Vec<u8> {
         });
         crossings.extend(here.map(|one| crossing(system, one, stages.len())));
         let places = pipe.places.iter().enumerate();
-        stages.extend(places.map(|(index, place)| abi::Stage {
-            source: end(system, place, 0, buses),
-            sink: end(system, place, 1, buses),
-            ..stage(system, partition, pipe, index)
+        stages.extend(places.map(|(index, place)| {
+            let [source, sink] = [0, 1].map(|which| endpoint(system, place, which, buses));
+            abi::Stage {
+                source: source.1,
+                sink: sink.1,
+                endpoint_kinds: [source.0 as u8, sink.0 as u8],
+                ..stage(system, partition, pipe, index)
+            }
         }));
     }
     let head = abi::Head {
@@ -72,8 +74,8 @@ fn stage(system: &System, partition: PartitionId, pipe: &Pipe, index: usize) -> 
     let is_here = place.partition == partition;
     let vcpus = &system.partition(partition).timing.vcpus;
     let number = |name: &str| {
-        let known = vcpus.iter().position(|vcpu| is_here && vcpu.name == name);
-        known.map_or(abi::NONE, |number| number as u32)
+        let found = vcpus.iter().position(|vcpu| is_here && vcpu.name == name);
+        found.map_or(abi::NONE, |number| number as u32)
     };
     abi::Stage {
         function: name_field(&place.function),
@@ -95,7 +97,7 @@ fn stage(system: &System, partition: PartitionId, pipe: &Pipe, index: usize) -> 
         on_overrun: place.on_overrun as u32,
         identifiers: place.identifiers.map(|one| one.unwrap_or(abi::ANY)),
         addresses: place.at_card.map_or([0; 2], |at| at.addresses),
-        port: place.at_card.map_or(0, |at| at.port.into()),
+        port: place.at_card.map_or(0, |at| at.port),
         distance_ns: distance(pipe, place),
         wcet_ns: stage.wcet_ns,
         capacity_ns: stage.capacity_ns,
@@ -115,20 +117,30 @@ fn distance(pipe: &Pipe, place: &Place) -> u64 {
     }
 }
 
-/// Source or sink of a stage: the name without its component, or in Linux the place of a device.
-fn end(system: &System, place: &Place, which: usize, buses: &[Bus]) -> [u8; NAME_LEN] {
-    if let Some(at) = place.ends[which].as_ref() {
-        let address = buses.iter().find_map(|bus| {
-            let owned = bus.is_of(system, place.partition);
-            owned.then(|| bus.address(system, &at.device))?
-        });
-        // Where the stage is another partition's, that is of no use here.
-        return name_field(&address.unwrap_or_default());
-    }
-    if which == 0 && place.import().is_some() {
-        return name_field(BRIDGE);
-    }
+/// Source or sink of a stage, with its name if it is a device's; in Linux that is the address of the device.
+fn endpoint(
+    system: &System,
+    place: &Place,
+    which: usize,
+    buses: &[Bus],
+) -> (EndpointKind, [u8; NAME_LEN]) {
+    let Some(at) = place.ends[which].as_ref() else {
+        return (place.endpoints()[which], endpoint_name(place, which));
+    };
+    let address = buses.iter().find_map(|bus| {
+        let owned = bus.is_of(system, place.partition);
+        owned.then(|| bus.address(system, &at.device))?
+    });
+    // The device of a stage of another partition has no address here.
+    address.map_or_else(Default::default, |address| {
+        (EndpointKind::Device, name_field(&address))
+    })
+}
+
+/// Name of the device's endpoint that a function reads or writes, without its component; else zeros.
+pub(crate) fn endpoint_name(place: &Place, which: usize) -> [u8; NAME_LEN] {
     let name = [&place.source, &place.sink][which].as_deref();
+    let name = name.filter(|_| place.endpoints()[which] == EndpointKind::Device);
     let name = name.unwrap_or_default();
     name_field(name.rsplit('.').next().unwrap_or(name))
 }

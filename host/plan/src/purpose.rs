@@ -58,16 +58,16 @@ pub enum Purpose {
 #[must_use]
 pub fn grant(system: &System, partition: PartitionId, purpose: Purpose) -> Option<Access> {
     let this = system.partition(partition);
-    let own = |id: PartitionId, access| (id == partition).then_some(access);
+    let if_owner = |id: PartitionId, access| (id == partition).then_some(access);
     match purpose {
-        Purpose::Memory(id) => own(id, Access::MEMORY),
+        Purpose::Memory(id) => if_owner(id, Access::MEMORY),
         Purpose::GuestPage(id) | Purpose::Trace(id) | Purpose::ComponentLog(id) => {
-            own(id, Access::SHARED)
+            if_owner(id, Access::SHARED)
         }
         Purpose::ConsoleOut(id) if this.privileged && id != partition => Some(Access::READ_ONLY),
         Purpose::ConsoleIn(id) if this.privileged && id != partition => Some(Access::SHARED),
         Purpose::ConsoleOut(id) | Purpose::ConsoleIn(id) => {
-            own(id, Access::SHARED).filter(|_| this.console == Console::Memory)
+            if_owner(id, Access::SHARED).filter(|_| this.console == Console::Memory)
         }
         Purpose::Status(id) => (id == partition || this.privileged).then_some(Access::READ_ONLY),
         Purpose::Link(id) => {

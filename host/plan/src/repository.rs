@@ -2,13 +2,14 @@
 //!
 //! See [`bulkhead_abi::repository`].
 
+use crate::pipes::endpoint_name;
 use bulkhead_abi::pipe::ANY;
 use bulkhead_abi::timing::Doorbell;
 use bulkhead_abi::{name_field, repository as abi};
 use bulkhead_analysis::Reservation;
 use bulkhead_analysis::overhead::Jobs;
 use bulkhead_model::pipes::{Offered, Pipe, Place, Served};
-use bulkhead_model::system::{PartitionId, System, Through};
+use bulkhead_model::system::{PartitionId, RemotePartition, System};
 use bulkhead_tpipe::language::Buffering;
 use bulkhead_tpipe::repository as tpipe;
 use zerocopy::IntoBytes;
@@ -23,14 +24,14 @@ pub fn pack(system: &System, partition: PartitionId) -> Vec<u8> {
     let Some(core) = offered.first_core(partition) else {
         return Vec::new();
     };
-    let own = |pipe: &&Pipe| pipe.runs_in(partition);
-    let (text, flows) = flows(system, partition, system.pipes.iter().filter(own));
-    let through = remote_partitions(system, partition, offered);
+    let is_here = |pipe: &&Pipe| pipe.runs_in(partition);
+    let (text, flows) = flows(system, partition, system.pipes.iter().filter(is_here));
+    let remote = remote_partitions(system, partition, offered);
     let serves = serves(system, partition, offered);
     offered.pipes.with(|all| {
         let mut loads: Vec<_> = all.loads.iter().map(load).collect();
         let counted = Counted::of(all.decisions);
-        let others = system.pipes.iter().filter(|pipe| !own(pipe));
+        let others = system.pipes.iter().filter(|pipe| !is_here(pipe));
         loads.extend(others.flat_map(|pipe| of_stages(pipe, all)));
         let functions = all.functions.iter().zip(&offered.places);
         let functions: Vec<_> = functions.map(function).collect();
@@ -42,7 +43,7 @@ pub fn pack(system: &System, partition: PartitionId) -> Vec<u8> {
             devices: all.devices.len() as u32,
             functions: functions.len() as u32,
             flows: flows.len() as u32,
-            through: through.len() as u32,
+            remote_partitions: remote.len() as u32,
             text: text.len() as u32,
             core: core as u32,
             spare_stages: spare.stages,
@@ -69,7 +70,7 @@ pub fn pack(system: &System, partition: PartitionId) -> Vec<u8> {
             devices.as_bytes(),
             functions.as_bytes(),
             flows.as_bytes(),
-            through.as_bytes(),
+            remote.as_bytes(),
             serves.as_bytes(),
             text.as_bytes(),
         ];
@@ -113,9 +114,9 @@ impl Counted {
 fn vcpus(system: &System, partition: PartitionId, served: &Served) -> [u32; 2] {
     let all = &system.partition(partition).timing.vcpus;
     let number = |name: &str| {
-        let own = served.partition == partition;
-        let known = all.iter().position(|vcpu| own && vcpu.name == name);
-        known.map_or(abi::NONE, |number| number as u32)
+        let is_here = served.partition == partition;
+        let found = all.iter().position(|vcpu| is_here && vcpu.name == name);
+        found.map_or(abi::NONE, |number| number as u32)
     };
     let scatter = served.scatter.as_deref();
     [number(&served.io), scatter.map_or(abi::NONE, number)]
@@ -148,8 +149,8 @@ fn is_shared(system: &System, partition: PartitionId, pipe: &Pipe) -> bool {
     let elsewhere = |place: &Place| place.partition != partition;
     let types = |place: &Place| {
         let asks = system.client_with_stages_in(place.partition);
-        let own = asks.is_some_and(|(asks, _)| asks == partition);
-        system.partition(place.partition).spare.is_some() && !own
+        let is_client = asks.is_some_and(|(asks, _)| asks == partition);
+        system.partition(place.partition).spare.is_some() && !is_client
     };
     let ends_elsewhere = pipe.places.last().is_some_and(elsewhere);
     let mut places = pipe.places.iter();
@@ -161,14 +162,14 @@ fn remote_partitions(
     system: &System,
     partition: PartitionId,
     offered: &Offered,
-) -> Vec<abi::Through> {
-    let all = system.partition(partition).typed_through.iter();
+) -> Vec<abi::RemotePartition> {
+    let all = system.partition(partition).remote_partitions.iter();
     let packed = all.filter_map(|one| between(system, one.partition, one, offered));
     packed.collect()
 }
 
 /// The one that has stages run here, if one has.
-fn serves(system: &System, partition: PartitionId, offered: &Offered) -> Vec<abi::Through> {
+fn serves(system: &System, partition: PartitionId, offered: &Offered) -> Vec<abi::RemotePartition> {
     let asks = system.client_with_stages_in(partition).into_iter();
     let packed = asks.filter_map(|(asks, one)| between(system, asks, one, offered));
     packed.collect()
@@ -178,13 +179,13 @@ fn serves(system: &System, partition: PartitionId, offered: &Offered) -> Vec<abi
 fn between(
     system: &System,
     other: PartitionId,
-    through: &Through,
+    remote: &RemotePartition,
     offered: &Offered,
-) -> Option<abi::Through> {
-    Some(abi::Through {
-        channel: name_field(&system.channels[through.channel.0].name),
+) -> Option<abi::RemotePartition> {
+    Some(abi::RemotePartition {
+        channel: name_field(&system.channels[remote.channel.0].name),
         space: offered.first_core(other)? as u32,
-        buffers: through.buffers,
+        buffers: remote.buffers,
     })
 }
 
@@ -290,15 +291,11 @@ fn device(device: &tpipe::Device<'_>, [vcpu, scatter]: [u32; 2]) -> abi::Device 
 }
 
 fn function((function, place): (&tpipe::Function<'_>, &Place)) -> abi::Function {
-    let end = |end: &Option<String>| {
-        let name = end.as_deref().unwrap_or_default();
-        name_field(name.rsplit('.').next().unwrap_or(name))
-    };
     abi::Function {
         name: abi::long_name_field(function.name),
         function: name_field(&place.function),
-        source: end(&place.source),
-        sink: end(&place.sink),
+        source: endpoint_name(place, 0),
+        sink: endpoint_name(place, 1),
         core: function.core as u32,
         inputs: function.inputs,
         outputs: function.outputs,
@@ -310,10 +307,11 @@ fn function((function, place): (&tpipe::Function<'_>, &Place)) -> abi::Function 
         reads: number(function.source),
         writes: number(function.sink),
         on_overrun: place.on_overrun as u32,
-        endpoint: u32::from(place.at_endpoint[0]) | u32::from(place.at_endpoint[1]) << 1,
+        reserved: 0,
         identifiers: place.identifiers.map(|one| one.unwrap_or(ANY)),
         addresses: place.at_card.map_or([0; 2], |at| at.addresses),
-        port: place.at_card.map_or(0, |at| at.port.into()),
+        port: place.at_card.map_or(0, |at| at.port),
+        endpoint_kinds: place.endpoints().map(|kind| kind as u8),
         wcet_ns: function.wcet,
         wcmt_ns: place.wcmt_ns.unwrap_or(0),
         period_ns: function.period,

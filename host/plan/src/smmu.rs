@@ -75,11 +75,11 @@ pub fn build(
                 at,
                 &context(root.pa, vmid(bus.owner), physical_range(system)),
             );
-            let own = &stage2[bus.owner.0];
+            let tables = &stage2[bus.owner.0];
             let shared = Stream::Stage2 {
-                root: own.root.pa,
+                root: tables.root.pa,
                 vmid: vmid(bus.owner),
-                vtcr: own.vtcr,
+                vtcr: tables.vtcr,
             };
             let alone = Stream::Stage1 { context: at };
             at = at.plus(DESCRIPTOR_SIZE);
@@ -144,7 +144,7 @@ pub fn gates(system: &System, view: &GuestView, id: PartitionId) -> Vec<Gate> {
     /// The word that ends with bridge control; what stands before it is left at zero.
     const CONTROL: u64 = 0x38;
     const BUS_RESET: u64 = 1 << (48 + 6);
-    let own = buses(view).filter(|bus| bus.is_of(system, id));
+    let buses = buses(view).filter(|bus| bus.is_of(system, id));
     let gate = |bus: &Bus| {
         let pcie = system.board.pcie.as_ref()?;
         Some(Gate {
@@ -153,7 +153,7 @@ pub fn gates(system: &System, view: &GuestView, id: PartitionId) -> Vec<Gate> {
             closed: BUS_RESET,
         })
     };
-    own.filter_map(gate).collect()
+    buses.filter_map(gate).collect()
 }
 
 /// Registers that the boot part sets in the SMMU (IHI 0070, 6.3). All is blocked from the first write on; in the

@@ -209,8 +209,8 @@ impl Stage2Check<'_> {
                 return Err(self.fail(&format!("{:?} is not mapped as granted", region.purpose)));
             }
             let mut pages = (0..region.size / PAGE).map(|page| region.pa.plus(page * PAGE));
-            let own = region.purpose == Purpose::Memory(self.id);
-            if own
+            let is_memory = region.purpose == Purpose::Memory(self.id);
+            if is_memory
                 && colours
                     .as_ref()
                     .is_some_and(|c| pages.any(|page| !c.allow(page)))

@@ -95,13 +95,13 @@ fn check(
             check_memory(plan, read, owner, root)
         }
         (Some(found @ Stream::Stage2 { .. }), 2) if !unconfined => {
-            let own = &plan.tables.stage2[owner.0];
-            let wanted = Stream::Stage2 {
-                root: own.root.pa,
+            let tables = &plan.tables.stage2[owner.0];
+            let required = Stream::Stage2 {
+                root: tables.root.pa,
                 vmid: vmid(owner),
-                vtcr: own.vtcr,
+                vtcr: tables.vtcr,
             };
-            match found.entry() == wanted.entry() {
+            match found.entry() == required.entry() {
                 true => Ok(()),
                 false => Err(fail("a stream uses another's stage 2")),
             }
@@ -120,7 +120,7 @@ fn check_memory(
     let (leaves, tables) = contents(read, root)?;
     let packed = Range::sized(plan.tables.arena.base().0, plan.table_bytes.len() as u64);
     let pieces = &plan.machine.memory[owner.0];
-    let own = |leaf: &Leaf| {
+    let is_own = |leaf: &Leaf| {
         leaf.attributes == MEMORY_LEAF
             && pieces.iter().any(|piece| {
                 let offset = leaf.input.wrapping_sub(piece.ipa.0);
@@ -135,7 +135,7 @@ fn check_memory(
         .map(|leaf| Range::sized(leaf.output.0, leaf.size));
     let memory = pieces.iter().map(|piece| piece.range());
     let inside = |table: &Pa| packed.contains(Range::sized(table.0, PAGE));
-    let sound = leaves.iter().all(own)
+    let sound = leaves.iter().all(is_own)
         && RegionSet::of(reached) == RegionSet::of(memory)
         && std::iter::once(&root.pa).chain(&tables).all(inside);
     match sound {

@@ -171,11 +171,11 @@ impl StartBuilder<'_> {
     /// A kernel's command line is not for the guest page; what this build adds is for both.
     fn argument(&self) -> String {
         let partition = self.system.partition(self.id);
-        let described = match partition.image {
+        let size = match partition.image {
             Image::Linux { .. } => "",
             _ => partition.command_line.as_str(),
         };
-        guest_page::argument_text(described, &self.images.argument)
+        guest_page::argument_text(size, &self.images.argument)
     }
 
     fn device_tree(

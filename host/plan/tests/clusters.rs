@@ -25,7 +25,7 @@ fn head(plan: &Plan) -> Config {
 fn list<T: FromBytes>(plan: &Plan, offset: u32, count: u32) -> Vec<T> {
     let bytes = &plan.config[offset as usize..];
     let each = bytes.chunks_exact(size_of::<T>()).take(count as usize);
-    each.map(|bytes| T::read_from_bytes(bytes).unwrap_or_else(|_| panic!("its size")))
+    each.map(|bytes| T::read_from_bytes(bytes).ok().expect("its size"))
         .collect()
 }
 
@@ -36,11 +36,11 @@ fn cores_have_the_affinities_and_redistributors_of_the_file() {
         let head = head(&plan);
         let cores: Vec<CoreConfig> = list(&plan, head.cores.offset, head.cores.count);
         let found: Vec<_> = cores.iter().map(|core| (core.mpidr, core.gicr)).collect();
-        let expected = system.board.cores.iter();
-        let expected: Vec<_> = expected
+        let listed = system.board.cores.iter();
+        let listed: Vec<_> = listed
             .map(|core| (core.mpidr, core.redistributor))
             .collect();
-        assert_eq!(found, expected, "{case}");
+        assert_eq!(found, listed, "{case}");
         assert_eq!(found.len(), count);
         assert_eq!(found[4], (0x10300, 0x1_0810_0000));
         assert_eq!(found[6], (0x10302, 0x7_0200_0000), "the second region");
@@ -98,6 +98,6 @@ fn tree(plan: &Plan) -> Vec<u8> {
 
 /// Returns whether a tree has these cells one after the other.
 fn has(tree: &[u8], cells: &[u32]) -> bool {
-    let bytes: Vec<u8> = cells.iter().flat_map(|cell| cell.to_be_bytes()).collect();
-    tree.windows(bytes.len()).any(|part| part == bytes)
+    let expected: Vec<u8> = cells.iter().flat_map(|cell| cell.to_be_bytes()).collect();
+    tree.windows(expected.len()).any(|part| part == expected)
 }

@@ -113,9 +113,9 @@ fn what_is_added_is_the_same_program() {
 
 /// With run-time flows each core with functions has its component, stages or none, and room for buffers beside those of the description.
 #[test]
-fn what_may_be_typed_has_its_core() {
+fn run_time_pipes_have_their_core() {
     let file = "tests/qemu/pipes-cores/typed.toml";
-    let described = system(file, &[]);
+    let static_system = system(file, &[]);
     let shared = |system: &System| {
         let all = &system.partitions[0].shared;
         all.iter().map(|one| one.size).sum::<u64>()
@@ -127,11 +127,11 @@ fn what_may_be_typed_has_its_core() {
     assert!(first.pipes.iter().all(|pipe| pipe.crossings.is_empty()));
     assert_eq!(schedulers(&first.partitions[0]).len(), 2);
     let spare = first.partitions[0].spare.expect("it has").buffer_bytes;
-    for (system, some) in [(&described, true), (&first, false)] {
+    for (system, has_core) in [(&static_system, true), (&first, false)] {
         let words = packed(system, 0);
         let pipes = Pipes::read(zerocopy::IntoBytes::as_bytes(&words[..])).expect("packed");
         let kinds: Vec<_> = shared_state::within(pipes).map(|(_, kind)| kind).collect();
-        assert_eq!(!kinds.is_empty(), some);
+        assert_eq!(!kinds.is_empty(), has_core);
         let least = shared_state::bytes(&kinds, spare as usize).expect("a size");
         assert!((least..least + 4096).contains(&shared(system)));
     }

@@ -6,9 +6,9 @@
 //! same code, the same answer. It names the first VCPU that would not get its C in every T, and how
 //! much of it would be missing.
 
-use crate::deciding::{Admits, Deciding};
+use crate::core_overhead::{Admits, CoreOverhead};
 use crate::edf::Band;
-use crate::overhead::{Asked, Jobs};
+use crate::overhead::{Jobs, Request};
 use crate::utilisation::Fraction;
 use crate::vcpu::{Io, main_response_behind, part_response_behind};
 use crate::{Reservation, Time};
@@ -16,7 +16,7 @@ use crate::{Reservation, Time};
 /// A VCPU that does not get its C in every T.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Misfit {
-    /// Its place among those asked about; in [`Admission`], its identity.
+    /// Its place among those request about; in [`Admission`], its identity.
     pub vcpu: usize,
     /// How much of its C cannot be promised, time.
     pub lacks: Time,
@@ -34,7 +34,7 @@ pub fn misfit_behind(ahead: &[Reservation], mains: &[Reservation], io: &[Io]) ->
     let unfit = |&rank: &usize| main_response_behind(ahead, mains, io, rank).is_none();
     let vcpu = (0..mains.len()).find(unfit)?;
     let capacity = mains.get(vcpu)?.capacity;
-    let fits = |own| part_response_behind(ahead, mains, io, vcpu, own).is_some();
+    let fits = |response| part_response_behind(ahead, mains, io, vcpu, response).is_some();
     Some(Misfit {
         vcpu,
         lacks: lacking(capacity, fits),
@@ -118,7 +118,7 @@ pub enum Refused {
 #[derive(Clone, Debug)]
 pub struct Admission<const M: usize> {
     /// By rank.
-    mains: [Asked; M],
+    mains: [Request; M],
     identities: [usize; M],
     count: usize,
     io: [Io; M],
@@ -126,10 +126,10 @@ pub struct Admission<const M: usize> {
     shortest: [Time; M],
     io_count: usize,
     by_deadline: bool,
-    deciding: Deciding,
+    core_overhead: CoreOverhead,
 }
 
-pub(crate) const NOBODY: Asked = Asked {
+pub(crate) const NOBODY: Request = Request {
     limits: Reservation {
         capacity: 0,
         period: 0,
@@ -161,7 +161,7 @@ impl<const M: usize> Admission<M> {
             shortest: [0; M],
             io_count: 0,
             by_deadline: false,
-            deciding: Deciding::new(),
+            core_overhead: CoreOverhead::new(),
         }
     }
 
@@ -171,8 +171,8 @@ impl<const M: usize> Admission<M> {
     }
 
     /// What deciding costs, and what decides beside the VCPUs.
-    pub const fn deciding(&mut self) -> &mut Deciding {
-        &mut self.deciding
+    pub const fn core_overhead(&mut self) -> &mut CoreOverhead {
+        &mut self.core_overhead
     }
 
     /// Admits a main VCPU of that identity, on which such tasks run.
@@ -190,14 +190,14 @@ impl<const M: usize> Admission<M> {
         if self.count >= M {
             return Err(Refused::Full);
         }
-        let known = self.mains.iter().take(self.count);
-        let rank = known.filter(|main| main.limits.period <= period).count();
+        let ranked = self.mains.iter().take(self.count);
+        let rank = ranked.filter(|main| main.limits.period <= period).count();
         self.or_as_it_was(|all| {
-            let asked = Asked {
+            let request = Request {
                 limits,
-                jobs: all.deciding.tasks(tasks, period)?,
+                jobs: all.core_overhead.tasks(tasks, period)?,
             };
-            all.insert(rank, identity, asked);
+            all.insert(rank, identity, request);
             let answer = all.check();
             if answer.is_err() {
                 all.remove(rank);
@@ -229,12 +229,12 @@ impl<const M: usize> Admission<M> {
         self.admit_next_io(tasks, longest)
     }
 
-    fn insert(&mut self, rank: usize, identity: usize, asked: Asked) {
+    fn insert(&mut self, rank: usize, identity: usize, request: Request) {
         self.mains.copy_within(rank..self.count, rank + 1);
         self.identities.copy_within(rank..self.count, rank + 1);
         if let (Some(main), Some(name)) = (self.mains.get_mut(rank), self.identities.get_mut(rank))
         {
-            (*main, *name) = (asked, identity);
+            (*main, *name) = (request, identity);
             self.count += 1;
         }
     }
@@ -247,8 +247,8 @@ impl<const M: usize> Admission<M> {
 }
 
 impl<const M: usize> Admits for Admission<M> {
-    fn counted(&mut self) -> &mut Deciding {
-        &mut self.deciding
+    fn counted(&mut self) -> &mut CoreOverhead {
+        &mut self.core_overhead
     }
 
     fn io_count(&mut self) -> &mut usize {
@@ -256,21 +256,25 @@ impl<const M: usize> Admits for Admission<M> {
     }
 
     fn check(&mut self) -> Result<(), Refused> {
-        let asked = self.mains.get(..self.count).unwrap_or(&[]);
+        let request = self.mains.get(..self.count).unwrap_or(&[]);
         for (io, shortest) in self.io.iter_mut().zip(&self.shortest) {
-            let before = asked.iter().filter(|main| main.limits.period < *shortest);
+            let before = request.iter().filter(|main| main.limits.period < *shortest);
             io.rank = before.count();
         }
         let io = self.io.get(..self.io_count).unwrap_or(&[]);
-        let mains: [_; M] = self.deciding.prolonged(asked);
+        let mains: [_; M] = self.core_overhead.prolonged(request);
         let mains = mains.get(..self.count).unwrap_or(&[]);
-        let ahead = self.deciding.ahead();
+        let ahead = self.core_overhead.ahead();
         let found = if self.by_deadline {
             misfit_by_deadline(ahead, mains, io)
         } else {
             misfit_behind(ahead, mains, io)
         };
-        let budget = |vcpu: usize| asked.get(vcpu).map_or(0, |asked| asked.limits.capacity);
+        let budget = |vcpu: usize| {
+            request
+                .get(vcpu)
+                .map_or(0, |request| request.limits.capacity)
+        };
         match found {
             None => Ok(()),
             Some(found) => Err(Refused::Misfit(Misfit {
@@ -323,7 +327,7 @@ mod tests {
             chunks: 8,
             quantum: None,
         };
-        assert_eq!(core.deciding().count(overhead, keeping), Ok(()));
+        assert_eq!(core.core_overhead().count(overhead, keeping), Ok(()));
         let each = || [Jobs::each(40)];
         assert_eq!(core.main(7, limits(10, 40), each()), Ok(()));
         let refused = Refused::Misfit(Misfit { vcpu: 8, lacks: 1 });

@@ -99,17 +99,17 @@ where
 
     /// The response of a server of a feasible band with that busy period.
     fn response_in(&self, index: usize, busy: Time) -> Option<Time> {
-        let own = self.servers.clone().nth(index)?;
-        let limit = own.period.min(busy);
-        let mut left = EVALUATIONS;
-        let mut longest = own.capacity;
+        let server = self.servers.clone().nth(index)?;
+        let limit = server.period.min(busy);
+        let mut evaluations = EVALUATIONS;
+        let mut longest = server.capacity;
         for other in self.servers.clone() {
             // Own releases with a deadline in common with the other server: a = n·Tj − T.
-            let first = own.period.div_ceil(other.period);
+            let first = server.period.div_ceil(other.period);
             let first = first.checked_mul(other.period)?;
-            let mut release = first - own.period;
+            let mut release = first - server.period;
             while release < busy {
-                let Some(end) = self.end(index, own, release, &mut left) else {
+                let Some(end) = self.end(index, server, release, &mut evaluations) else {
                     return Some(limit);
                 };
                 longest = longest.max(end.saturating_sub(release));
@@ -120,14 +120,20 @@ where
     }
 
     /// L(a); `None` where it takes too many steps.
-    fn end(&self, index: usize, own: Reservation, release: Time, left: &mut usize) -> Option<Time> {
-        let deadline = release.checked_add(own.period)?;
-        let former = (release / own.period)
+    fn end(
+        &self,
+        index: usize,
+        server: Reservation,
+        release: Time,
+        evaluations: &mut usize,
+    ) -> Option<Time> {
+        let deadline = release.checked_add(server.period)?;
+        let former = (release / server.period)
             .checked_add(1)?
-            .checked_mul(own.capacity)?;
+            .checked_mul(server.capacity)?;
         let mut window = former;
         loop {
-            *left = left.checked_sub(1)?;
+            *evaluations = evaluations.checked_sub(1)?;
             let others = self.servers.clone().enumerate();
             let mut others = others
                 .filter(|(other, server)| *other != index && server.period <= deadline)
@@ -186,8 +192,8 @@ mod tests {
         assert_eq!(responses(&servers, nothing), [Some(2), Some(8)]);
         let full = [(2, 4), (5, 10)].map(server);
         assert_eq!(responses(&full, nothing), [Some(4), Some(10)]);
-        let beyond = [(2, 4), (6, 10)].map(server);
-        assert_eq!(responses(&beyond, nothing), [None, None]);
+        let overload = [(2, 4), (6, 10)].map(server);
+        assert_eq!(responses(&overload, nothing), [None, None]);
     }
 
     /// A whole core without interference; with it, 1 in 5 at higher priority, it does not fit although 1/5 + 3/4 < 1: two of the 1
@@ -223,9 +229,9 @@ mod tests {
                 }
             }
             jobs.sort_unstable();
-            if let Some((_, _, released, index, left)) = jobs.first_mut() {
-                *left -= 1;
-                if *left == 0 {
+            if let Some((_, _, released, index, remaining)) = jobs.first_mut() {
+                *remaining -= 1;
+                if *remaining == 0 {
                     worst[*index] = worst[*index].max(now + 1 - *released);
                     jobs.remove(0);
                 }

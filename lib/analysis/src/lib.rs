@@ -10,7 +10,7 @@
 
 pub mod admission;
 pub mod communication;
-pub mod deciding;
+pub mod core_overhead;
 pub mod edf;
 pub mod overhead;
 pub mod pipeline;

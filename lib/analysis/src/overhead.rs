@@ -47,9 +47,9 @@ pub struct Jobs {
     pub burst: u64,
 }
 
-/// A Main VCPU as it is asked for.
+/// A Main VCPU as it is request for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct Request {
     /// Its budget.
     pub limits: Reservation,
     /// Jobs in a period of it ([`Jobs::within`]).
@@ -122,7 +122,7 @@ impl Jobs {
 
 impl Keeping {
     /// Decisions of the starts and ends of a VCPU in a period of it, the starts of its jobs aside.
-    const fn decisions(&self, vcpu: &Asked) -> u64 {
+    const fn decisions(&self, vcpu: &Request) -> u64 {
         let turns = match self.quantum {
             Some(quantum) if quantum > 0 => vcpu.limits.capacity / quantum + 1,
             _ => 0,
@@ -141,7 +141,7 @@ impl Overhead {
     /// C and T of a VCPU with its decisions: each chunk that comes back costs one, each end, and each turn among equals. C may
     /// exceed T then, and has no response.
     #[must_use]
-    pub const fn prolong(&self, vcpu: &Asked, keeping: &Keeping) -> Reservation {
+    pub const fn prolong(&self, vcpu: &Request, keeping: &Keeping) -> Reservation {
         let more = self.decision.saturating_mul(keeping.decisions(vcpu));
         Reservation {
             capacity: vcpu.limits.capacity.saturating_add(more),
@@ -245,8 +245,8 @@ mod tests {
         blocking: 0,
     };
 
-    const fn asked(jobs: u64) -> Asked {
-        Asked {
+    const fn request(jobs: u64) -> Request {
+        Request {
             limits: Reservation {
                 capacity: 100,
                 period: 1000,
@@ -261,20 +261,20 @@ mod tests {
             chunks: 8,
             quantum: None,
         };
-        let prolonged = |jobs| OVERHEAD.prolong(&asked(jobs), &keeping).capacity;
+        let prolonged = |jobs| OVERHEAD.prolong(&request(jobs), &keeping).capacity;
         assert_eq!(prolonged(1), 140, "release aside: 2 chunks, 2 ends");
         assert_eq!(
             prolonged(100),
             1190,
             "no more chunks than there is room for"
         );
-        let free = Overhead::default().prolong(&asked(1), &keeping);
-        assert_eq!(free, asked(1).limits);
+        let free = Overhead::default().prolong(&request(1), &keeping);
+        assert_eq!(free, request(1).limits);
         let turns = Keeping {
             quantum: Some(30),
             ..keeping
         };
-        assert_eq!(OVERHEAD.prolong(&asked(1), &turns).capacity, 180);
+        assert_eq!(OVERHEAD.prolong(&request(1), &turns).capacity, 180);
     }
 
     #[test]

@@ -173,7 +173,7 @@ impl Stream {
     /// `sharers` − 1 others alike. Alone, a stream only has to be slow enough. With others each must be so slow
     /// that, late as it may be, no two of its messages fall into one busy period; else `None`.
     #[must_use]
-    pub fn through(self, period: Time, sharers: u64, response: Time) -> Option<Time> {
+    pub fn after_device(self, period: Time, sharers: u64, response: Time) -> Option<Time> {
         let ahead = sharers.checked_mul(self.burst)?;
         let busy = ahead.checked_mul(period)?;
         let slow_enough = match sharers {

@@ -1,21 +1,21 @@
 //! Admission where priorities are given: in time partitions, beside EDF bands
 //!
-//! As [`crate::admission`], with what deciding costs, by the analysis of [`crate::time_partitions`].
+//! As [`crate::admission`], with scheduling overhead, by the analysis of [`crate::time_partitions`].
 
 use crate::Reservation;
 use crate::Time;
 use crate::admission::{self, Misfit, NOTHING, Refused};
-use crate::deciding::{Admits, Deciding};
-use crate::overhead::{Asked, Jobs};
+use crate::core_overhead::{Admits, CoreOverhead};
+use crate::overhead::{Jobs, Request};
 use crate::time_partitions::{Core, Placed, Slot, Table};
 use crate::vcpu::Io;
 
 /// The VCPUs of a core, at most `M` of each kind, under a table of up to `S` slots.
 #[derive(Clone, Debug)]
 pub struct Placement<const M: usize, const S: usize> {
-    /// Most important first; their budgets are those of `asked`.
+    /// Most important first; their budgets are those of `request`.
     vcpus: [Placed; M],
-    asked: [Asked; M],
+    request: [Request; M],
     identities: [usize; M],
     count: usize,
     io: [Io; M],
@@ -23,7 +23,7 @@ pub struct Placement<const M: usize, const S: usize> {
     slots: [Slot; S],
     slot_count: usize,
     frame: Time,
-    deciding: Deciding,
+    core_overhead: CoreOverhead,
 }
 
 const NOBODY: Placed = Placed {
@@ -53,7 +53,7 @@ impl<const M: usize, const S: usize> Placement<M, S> {
         };
         Self {
             vcpus: [NOBODY; M],
-            asked: [admission::NOBODY; M],
+            request: [admission::NOBODY; M],
             identities: [0; M],
             count: 0,
             io: [NOTHING; M],
@@ -61,7 +61,7 @@ impl<const M: usize, const S: usize> Placement<M, S> {
             slots: [EMPTY; S],
             slot_count: 0,
             frame: 0,
-            deciding: Deciding::new(),
+            core_overhead: CoreOverhead::new(),
         }
     }
 
@@ -78,8 +78,8 @@ impl<const M: usize, const S: usize> Placement<M, S> {
     }
 
     /// Returns the scheduling overhead and its sources beside the VCPUs. To be set before slots and VCPUs are added.
-    pub const fn deciding(&mut self) -> &mut Deciding {
-        &mut self.deciding
+    pub const fn core_overhead(&mut self) -> &mut CoreOverhead {
+        &mut self.core_overhead
     }
 
     /// Admits a VCPU of that identity, on which such tasks run.
@@ -98,15 +98,15 @@ impl<const M: usize, const S: usize> Placement<M, S> {
             return Err(Refused::Full);
         }
         let place = vcpu.rank();
-        let known = self.vcpus.iter().take(self.count);
-        let rank = known.filter(|known| known.rank() <= place);
+        let placed = self.vcpus.iter().take(self.count);
+        let rank = placed.filter(|placed| placed.rank() <= place);
         let rank = rank.count();
         self.or_as_it_was(|all| {
-            let asked = Asked {
+            let request = Request {
                 limits,
-                jobs: all.deciding.tasks(tasks, period)?,
+                jobs: all.core_overhead.tasks(tasks, period)?,
             };
-            all.insert(rank, identity, vcpu, asked);
+            all.insert(rank, identity, vcpu, request);
             let answer = all.check();
             if answer.is_err() {
                 all.remove(rank);
@@ -124,15 +124,15 @@ impl<const M: usize, const S: usize> Placement<M, S> {
         self.admit_next_io(tasks, io.longest)
     }
 
-    fn insert(&mut self, rank: usize, identity: usize, vcpu: Placed, asked: Asked) {
+    fn insert(&mut self, rank: usize, identity: usize, vcpu: Placed, request: Request) {
         let behind = rank..self.count;
         self.vcpus.copy_within(behind.clone(), rank + 1);
-        self.asked.copy_within(behind.clone(), rank + 1);
+        self.request.copy_within(behind.clone(), rank + 1);
         self.identities.copy_within(behind, rank + 1);
-        let places = self.vcpus.iter_mut().zip(&mut self.asked);
+        let places = self.vcpus.iter_mut().zip(&mut self.request);
         let mut places = places.zip(&mut self.identities);
-        if let Some(((place, known), name)) = places.nth(rank) {
-            (*place, *known, *name) = (vcpu, asked, identity);
+        if let Some(((place, placed), name)) = places.nth(rank) {
+            (*place, *placed, *name) = (vcpu, request, identity);
             self.count += 1;
         }
     }
@@ -140,15 +140,15 @@ impl<const M: usize, const S: usize> Placement<M, S> {
     fn remove(&mut self, rank: usize) {
         let behind = rank + 1..self.count;
         self.vcpus.copy_within(behind.clone(), rank);
-        self.asked.copy_within(behind.clone(), rank);
+        self.request.copy_within(behind.clone(), rank);
         self.identities.copy_within(behind, rank);
         self.count -= 1;
     }
 }
 
 impl<const M: usize, const S: usize> Admits for Placement<M, S> {
-    fn counted(&mut self) -> &mut Deciding {
-        &mut self.deciding
+    fn counted(&mut self) -> &mut CoreOverhead {
+        &mut self.core_overhead
     }
 
     fn io_count(&mut self) -> &mut usize {
@@ -156,8 +156,8 @@ impl<const M: usize, const S: usize> Admits for Placement<M, S> {
     }
 
     fn check(&mut self) -> Result<(), Refused> {
-        let asked = self.asked.get(..self.count).unwrap_or(&[]);
-        let prolonged: [_; M] = self.deciding.prolonged(asked);
+        let request = self.request.get(..self.count).unwrap_or(&[]);
+        let prolonged: [_; M] = self.core_overhead.prolonged(request);
         let mut vcpus = self.vcpus;
         for (vcpu, limits) in vcpus.iter_mut().zip(prolonged) {
             vcpu.limits = limits;
@@ -165,7 +165,7 @@ impl<const M: usize, const S: usize> Admits for Placement<M, S> {
         let core = Core {
             vcpus: vcpus.get(..self.count).unwrap_or(&[]),
             io: self.io.get(..self.io_count).unwrap_or(&[]),
-            ahead: self.deciding.ahead(),
+            ahead: self.core_overhead.ahead(),
             table: Table {
                 frame: self.frame,
                 slots: self.slots.get(..self.slot_count).unwrap_or(&[]),
@@ -175,7 +175,11 @@ impl<const M: usize, const S: usize> Admits for Placement<M, S> {
             None => Ok(()),
             Some((vcpu, lacks)) => Err(Refused::Misfit(Misfit {
                 vcpu: self.identities.get(vcpu).copied().unwrap_or(0),
-                lacks: lacks.min(asked.get(vcpu).map_or(0, |asked| asked.limits.capacity)),
+                lacks: lacks.min(
+                    request
+                        .get(vcpu)
+                        .map_or(0, |request| request.limits.capacity),
+                ),
             })),
         }
     }

@@ -82,7 +82,7 @@ impl Table<'_> {
         let rest = work - frames * per_frame;
         let from = |start: &Slot| {
             let begin = start.start + start.length;
-            let mut left = rest;
+            let mut remaining = rest;
             // Those behind `begin` in this frame, then those of the next.
             let behind = self.of(partition).filter(|slot| slot.start >= begin);
             let next = self.of(partition).map(|slot| Slot {
@@ -90,10 +90,10 @@ impl Table<'_> {
                 ..*slot
             });
             for slot in behind.copied().chain(next) {
-                if left <= slot.length {
-                    return slot.start + left - begin;
+                if remaining <= slot.length {
+                    return slot.start + remaining - begin;
                 }
-                left -= slot.length;
+                remaining -= slot.length;
             }
             self.frame
         };
@@ -131,7 +131,7 @@ impl Placed {
             (0, 0) => (other.priority <= self.priority).then_some(0),
             (0, _) => strictly.then_some(other.limits.gap()),
             (_, 0) => (other.priority <= self.priority).then_some(0),
-            (own, theirs) => (own == theirs && other.priority <= self.priority).then_some(0),
+            (jitter, theirs) => (jitter == theirs && other.priority <= self.priority).then_some(0),
         }
     }
 }
@@ -145,17 +145,17 @@ impl Core<'_> {
         window: Time,
         is_counted: impl Fn(&Placed) -> bool,
     ) -> Option<Time> {
-        let own = self.vcpus.get(index)?;
+        let server = self.vcpus.get(index)?;
         let others = self.vcpus.iter().enumerate();
         let others = others.filter(|&(other, vcpu)| other != index && is_counted(vcpu));
-        let vcpus = others.filter_map(|(_, vcpu)| Some((vcpu, own.held_up_by(vcpu)?)));
+        let vcpus = others.filter_map(|(_, vcpu)| Some((vcpu, server.held_up_by(vcpu)?)));
         let sum = vcpus
             .map(|(vcpu, jitter)| vcpu.demand(window, jitter))
             .try_fold(0, |sum: Time, demand| sum.checked_add(demand?))?;
         let io = self
             .io
             .iter()
-            .filter(|io| io.rank <= usize::from(own.priority));
+            .filter(|io| io.rank <= usize::from(server.priority));
         let io = io.map(|io| io.demand(window));
         let ahead = self.ahead.iter();
         let ahead = ahead.map(|one| window.div_ceil(one.period).checked_mul(one.capacity));
@@ -166,12 +166,12 @@ impl Core<'_> {
     /// Returns the longest time in which `vcpus[index]` consumes a whole available and requested budget, among the
     /// other VCPUs selected by `is_counted`; `None` if it exceeds T.
     fn response_among(&self, index: usize, is_counted: impl Fn(&Placed) -> bool) -> Option<Time> {
-        let own = self.vcpus.get(index)?;
-        let Reservation { capacity, period } = own.limits;
+        let server = self.vcpus.get(index)?;
+        let Reservation { capacity, period } = server.limits;
         let mut window = capacity;
         for _ in 0..STEPS {
             let work = capacity.checked_add(self.demand(index, window, &is_counted)?)?;
-            let span = self.table.span(own.partition, work)?;
+            let span = self.table.span(server.partition, work)?;
             if span > period {
                 return None;
             }
@@ -186,13 +186,13 @@ impl Core<'_> {
     /// Returns the response of `vcpus[index]` among all VCPUs.
     #[must_use]
     pub fn response(&self, index: usize) -> Option<Time> {
-        let own = self.vcpus.get(index)?;
-        if !own.reservation {
+        let server = self.vcpus.get(index)?;
+        if !server.reservation {
             return self.response_among(index, |_| true);
         }
-        let band = self.band(index, own.limits.capacity);
+        let band = self.band(index, server.limits.capacity);
         let before = self.vcpus.get(..index)?;
-        band.response(before.iter().filter(|vcpu| own.is_beside(vcpu)).count())
+        band.response(before.iter().filter(|vcpu| server.is_beside(vcpu)).count())
     }
 
     /// The reservations of the band of `vcpus[index]`, of which that one has another capacity, behind all that has precedence.
@@ -202,8 +202,8 @@ impl Core<'_> {
         capacity: Time,
     ) -> Band<impl Iterator<Item = Reservation> + Clone, impl Fn(Time) -> Option<Time>> {
         let vcpus = self.vcpus.iter().enumerate();
-        let own = self.vcpus.get(index);
-        let beside = move |vcpu: &Placed| own.is_some_and(|own| own.is_beside(vcpu));
+        let server = self.vcpus.get(index);
+        let beside = move |vcpu: &Placed| server.is_some_and(|server| server.is_beside(vcpu));
         Band {
             servers: vcpus
                 .filter(move |(_, vcpu)| beside(vcpu))
@@ -228,18 +228,18 @@ impl Core<'_> {
 
     /// How much of its C the VCPU lacks, beside the others as they are.
     fn lacking(&self, index: usize) -> Option<Time> {
-        let own = self.vcpus.get(index)?;
-        let Reservation { capacity, period } = own.limits;
+        let server = self.vcpus.get(index)?;
+        let Reservation { capacity, period } = server.limits;
         // What others take of a whole period is not there, wherever in the period they take it.
         let fits = |capacity: Time| {
-            if own.reservation {
+            if server.reservation {
                 return self.band(index, capacity).is_feasible();
             }
             let mut window = capacity;
             for _ in 0..STEPS {
                 let others = self.demand(index, window, |_| true);
                 let work = others.and_then(|others| others.checked_add(capacity));
-                match work.and_then(|work| self.table.span(own.partition, work)) {
+                match work.and_then(|work| self.table.span(server.partition, work)) {
                     Some(span) if span > period => return false,
                     Some(span) if span <= window => return true,
                     Some(span) => window = span,
@@ -256,9 +256,9 @@ impl Core<'_> {
     /// response.
     #[must_use]
     pub fn inflation(&self, index: usize) -> Option<Time> {
-        let own = self.vcpus.get(index)?;
-        let band = |vcpu: &Placed| vcpu.reservation && vcpu.priority <= own.priority;
-        if own.reservation || !self.vcpus.iter().any(band) {
+        let server = self.vcpus.get(index)?;
+        let band = |vcpu: &Placed| vcpu.reservation && vcpu.priority <= server.priority;
+        if server.reservation || !self.vcpus.iter().any(band) {
             return Some(0);
         }
         let with = self.response_among(index, |_| true)?;
@@ -328,7 +328,7 @@ mod tests {
 
     /// By looking at every start and every instant.
     fn shortest(partition: u8, work: Time) -> Time {
-        let own = |time: Time| {
+        let own_slots = |time: Time| {
             let place = time % TABLE.frame;
             let inside = |slot: &&Slot| place >= slot.start && place < slot.start + slot.length;
             SLOTS
@@ -337,10 +337,10 @@ mod tests {
                 .is_some_and(|slot| slot.partition == partition)
         };
         let span = |start: Time| {
-            let mut left = work;
+            let mut remaining = work;
             let mut time = start;
-            while left > 0 {
-                left -= u64::from(own(time));
+            while remaining > 0 {
+                remaining -= u64::from(own_slots(time));
                 time += 1;
             }
             time - start

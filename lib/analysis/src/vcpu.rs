@@ -38,37 +38,37 @@ impl Io {
 /// where it exceeds `limit`.
 #[must_use]
 pub fn response<'a>(
-    own: Time,
+    capacity: Time,
     higher: &'a [Reservation],
     io: impl Iterator<Item = &'a Io> + Clone,
     limit: Time,
 ) -> Option<Time> {
-    response_behind(&[], own, higher, io, limit)
+    response_behind(&[], capacity, higher, io, limit)
 }
 
 /// Response of `own` as [`response`], also behind overheads that are more important than all VCPUs ([`crate::overhead`]).
 #[must_use]
 pub fn response_behind<'a>(
     ahead: &'a [Reservation],
-    own: Time,
+    capacity: Time,
     higher: &'a [Reservation],
     io: impl Iterator<Item = &'a Io> + Clone,
     limit: Time,
 ) -> Option<Time> {
-    response_from(own, own, ahead.iter().chain(higher), io, limit)
+    response_from(capacity, capacity, ahead.iter().chain(higher), io, limit)
 }
 
 /// Returns the response for a caller that knows a lower bound `least` of it.
 fn response_from<'a>(
     least: Time,
-    own: Time,
+    capacity: Time,
     higher: impl Iterator<Item = &'a Reservation> + Clone,
     io: impl Iterator<Item = &'a Io> + Clone,
     limit: Time,
 ) -> Option<Time> {
-    let mut window = least.max(own);
+    let mut window = least.max(capacity);
     loop {
-        let mains = higher.clone().try_fold(own, |sum, vcpu| {
+        let mains = higher.clone().try_fold(capacity, |sum, vcpu| {
             let releases = window.div_ceil(vcpu.period);
             sum.checked_add(releases.checked_mul(vcpu.capacity)?)
         })?;
@@ -85,7 +85,7 @@ fn response_from<'a>(
     }
 }
 
-/// Response of a Main VCPU: the longest from the moment its whole budget is there and asked for to
+/// Response of a Main VCPU: the longest from the moment its whole budget is there and demand for to
 /// its end. `mains` is ordered by rank; `None` where it exceeds T.
 #[must_use]
 pub fn main_response(mains: &[Reservation], io: &[Io], rank: usize) -> Option<Time> {
@@ -100,8 +100,8 @@ pub fn main_response_behind(
     io: &[Io],
     rank: usize,
 ) -> Option<Time> {
-    let own = mains.get(rank)?;
-    part_response_behind(ahead, mains, io, rank, own.capacity)
+    let server = mains.get(rank)?;
+    part_response_behind(ahead, mains, io, rank, server.capacity)
 }
 
 /// Returns the response of a part of a VCPU's budget, behind reservations that are more important
@@ -111,11 +111,11 @@ pub(crate) fn part_response_behind(
     mains: &[Reservation],
     io: &[Io],
     rank: usize,
-    own: Time,
+    capacity: Time,
 ) -> Option<Time> {
     let before = io.iter().filter(|io| io.rank <= rank);
     let higher = ahead.iter().chain(mains.get(..rank)?);
-    response_from(own, own, higher, before, mains.get(rank)?.period)
+    response_from(capacity, capacity, higher, before, mains.get(rank)?.period)
 }
 
 /// Responses of all of them at once, as [`main_response`] gives them one by one; `None` in `found` where it exceeds
@@ -134,20 +134,20 @@ pub fn main_responses_behind(
     found: &mut [Option<Time>],
 ) {
     let mut before = 0;
-    for (rank, (own, found)) in mains.iter().zip(found).enumerate() {
+    for (rank, (server, found)) in mains.iter().zip(found).enumerate() {
         let io = io.iter().filter(|io| io.rank <= rank);
-        let least = own.capacity.saturating_add(before);
+        let least = server.capacity.saturating_add(before);
         let higher = mains[..rank].iter();
         // The solver spends most of its time here for long pipelines, so a core without overheads
         // skips their sum.
         *found = match ahead {
-            [] => response_from(least, own.capacity, higher, io, own.period),
+            [] => response_from(least, server.capacity, higher, io, server.period),
             _ => response_from(
                 least,
-                own.capacity,
+                server.capacity,
                 ahead.iter().chain(higher),
                 io,
-                own.period,
+                server.period,
             ),
         };
         before = found.unwrap_or(0);

@@ -59,24 +59,24 @@ pub enum Heard {
 
 /// Reads a frame, whatever is in it.
 #[must_use]
-pub fn hear(frame: &[u8], own: Station) -> Heard {
+pub fn hear(frame: &[u8], station: Station) -> Heard {
     let Ok(frame) = EthernetFrame::new_checked(frame) else {
         return Heard::Nothing;
     };
     let to = frame.dst_addr();
     let from = frame.src_addr();
-    if to.0 != own.hardware && !to.is_broadcast() || !from.is_unicast() {
+    if to.0 != station.hardware && !to.is_broadcast() || !from.is_unicast() {
         return Heard::Nothing;
     }
     let heard = match frame.ethertype() {
-        EthernetProtocol::Arp => resolution(frame.payload(), own),
-        EthernetProtocol::Ipv4 => datagram(frame.payload(), from, own),
+        EthernetProtocol::Arp => resolution(frame.payload(), station),
+        EthernetProtocol::Ipv4 => datagram(frame.payload(), from, station),
         _ => None,
     };
     heard.unwrap_or(Heard::Nothing)
 }
 
-fn resolution(packet: &[u8], own: Station) -> Option<Heard> {
+fn resolution(packet: &[u8], station: Station) -> Option<Heard> {
     let packet = ArpPacket::new_checked(packet).ok()?;
     let ArpRepr::EthernetIpv4 {
         operation,
@@ -88,9 +88,9 @@ fn resolution(packet: &[u8], own: Station) -> Option<Heard> {
     else {
         return None;
     };
-    let from = station(source_hardware_addr, source_protocol_addr)?;
+    let from = sender_of(source_hardware_addr, source_protocol_addr)?;
     match operation {
-        ArpOperation::Request if target_protocol_addr.octets() == own.address => {
+        ArpOperation::Request if target_protocol_addr.octets() == station.address => {
             Some(Heard::Asked(from))
         }
         ArpOperation::Reply => Some(Heard::Told(from)),
@@ -98,17 +98,17 @@ fn resolution(packet: &[u8], own: Station) -> Option<Heard> {
     }
 }
 
-fn datagram(packet: &[u8], from: EthernetAddress, own: Station) -> Option<Heard> {
+fn datagram(packet: &[u8], from: EthernetAddress, station: Station) -> Option<Heard> {
     let packet = Ipv4Packet::new_checked(packet).ok()?;
     let whole = !packet.more_frags() && packet.frag_offset() == 0;
     let ours = packet.version() == 4
         && packet.verify_checksum()
-        && packet.dst_addr().octets() == own.address
+        && packet.dst_addr().octets() == station.address
         && packet.next_header() == IpProtocol::Udp;
     if !whole || !ours {
         return None;
     }
-    let from = station(from, packet.src_addr())?;
+    let from = sender_of(from, packet.src_addr())?;
     Some(words(&packet).map_or(Heard::Malformed, |datagram| Heard::Datagram(from, datagram)))
 }
 
@@ -128,7 +128,7 @@ fn words(packet: &Ipv4Packet<&[u8]>) -> Option<Datagram> {
 }
 
 /// One that frames can be sent to.
-fn station(hardware: EthernetAddress, address: Ipv4Address) -> Option<Station> {
+fn sender_of(hardware: EthernetAddress, address: Ipv4Address) -> Option<Station> {
     let one = hardware.is_unicast()
         && !address.is_unspecified()
         && !address.is_multicast()
@@ -141,8 +141,8 @@ fn station(hardware: EthernetAddress, address: Ipv4Address) -> Option<Station> {
 
 /// The frame of a datagram.
 #[must_use]
-pub fn frame(own: Station, to: Station, datagram: &Datagram) -> [u8; FRAME] {
-    let [source, target] = [own, to].map(|one| Ipv4Address::from(one.address));
+pub fn frame(sender: Station, to: Station, datagram: &Datagram) -> [u8; FRAME] {
+    let [source, target] = [sender, to].map(|one| Ipv4Address::from(one.address));
     let udp = UdpRepr {
         src_port: datagram.from,
         dst_port: datagram.to,
@@ -155,7 +155,7 @@ pub fn frame(own: Station, to: Station, datagram: &Datagram) -> [u8; FRAME] {
         hop_limit: HOPS,
     };
     let checksums = ChecksumCapabilities::default();
-    ethernet(own, to.hardware, EthernetProtocol::Ipv4, |bytes| {
+    ethernet(sender, to.hardware, EthernetProtocol::Ipv4, |bytes| {
         let mut packet = Ipv4Packet::new_unchecked(bytes);
         ip.emit(&mut packet, &checksums);
         udp.emit(
@@ -175,22 +175,22 @@ pub fn frame(own: Station, to: Station, datagram: &Datagram) -> [u8; FRAME] {
 
 /// Returns the frame that answers an ARP request for this host.
 #[must_use]
-pub fn answer(own: Station, asks: Station) -> [u8; FRAME] {
-    let [source, target] = [own, asks].map(|one| EthernetAddress(one.hardware));
+pub fn answer(sender: Station, asks: Station) -> [u8; FRAME] {
+    let [source, target] = [sender, asks].map(|one| EthernetAddress(one.hardware));
     let answer = ArpRepr::EthernetIpv4 {
         operation: ArpOperation::Reply,
         source_hardware_addr: source,
-        source_protocol_addr: Ipv4Address::from(own.address),
+        source_protocol_addr: Ipv4Address::from(sender.address),
         target_hardware_addr: target,
         target_protocol_addr: Ipv4Address::from(asks.address),
     };
-    ethernet(own, asks.hardware, EthernetProtocol::Arp, |bytes| {
+    ethernet(sender, asks.hardware, EthernetProtocol::Arp, |bytes| {
         answer.emit(&mut ArpPacket::new_unchecked(bytes));
     })
 }
 
 fn ethernet(
-    own: Station,
+    sender: Station,
     to: [u8; 6],
     ethertype: EthernetProtocol,
     fill: impl FnOnce(&mut [u8]),
@@ -198,7 +198,7 @@ fn ethernet(
     let mut bytes = [0; FRAME];
     let mut frame = EthernetFrame::new_unchecked(&mut bytes[..]);
     let repr = EthernetRepr {
-        src_addr: EthernetAddress(own.hardware),
+        src_addr: EthernetAddress(sender.hardware),
         dst_addr: EthernetAddress(to),
         ethertype,
     };

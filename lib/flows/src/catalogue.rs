@@ -1,10 +1,10 @@
 //! The repository that the host tool packed for a partition, in the types of the solver
 
 use crate::ROOM;
-use bulkhead_abi::name_text;
+use bulkhead_abi::pipe::EndpointKind;
 use bulkhead_abi::repository::{
-    self as abi, MAX_CORES, MAX_COUNTED, MAX_DOORBELLS, MAX_FUNCTIONS, MAX_JOBS, MAX_THROUGH, NONE,
-    Policy as PackedPolicy, long_name_text,
+    self as abi, MAX_CORES, MAX_COUNTED, MAX_DOORBELLS, MAX_FUNCTIONS, MAX_JOBS,
+    MAX_REMOTE_PARTITIONS, NONE, Policy as PackedPolicy, long_name_text,
 };
 use bulkhead_abi::timing::MAX_CHUNKS;
 use bulkhead_analysis::overhead::{Jobs, Keeping, Overhead};
@@ -82,7 +82,7 @@ impl<'b> PipeCatalogue<'b> {
     /// # Errors
     /// [`Unfit`]: another tool packed it.
     pub fn of(packed: abi::Repository<'b>) -> Result<Self, Unfit> {
-        let mut known = Self {
+        let mut catalogue = Self {
             packed,
             cores: [CORE; MAX_CORES],
             ios: [IO; IOS],
@@ -91,26 +91,29 @@ impl<'b> PipeCatalogue<'b> {
             jobs: [Jobs::each(0); MAX_COUNTED * MAX_JOBS],
             doorbells: [(0, 0); MAX_COUNTED * MAX_DOORBELLS],
         };
-        fill(&mut known.cores, packed.cores, core)?;
+        fill(&mut catalogue.cores, packed.cores, core)?;
         let cores = packed.cores.len();
-        fill(&mut known.ios, packed.ios, |one| io(one, cores))?;
+        fill(&mut catalogue.ios, packed.ios, |one| io(one, cores))?;
         let ios = packed.ios.len();
-        fill(&mut known.devices, packed.devices, |one| device(one, ios))?;
+        fill(&mut catalogue.devices, packed.devices, |one| {
+            device(one, ios)
+        })?;
         let devices = packed.devices.len();
-        fill(&mut known.functions, packed.functions, |one| {
+        fill(&mut catalogue.functions, packed.functions, |one| {
             function(one, [cores, devices])
         })?;
-        fill(&mut known.jobs, packed.jobs, |one| Some(jobs(one)))?;
-        fill(&mut known.doorbells, packed.doorbells, |one| {
+        fill(&mut catalogue.jobs, packed.jobs, |one| Some(jobs(one)))?;
+        fill(&mut catalogue.doorbells, packed.doorbells, |one| {
             Some((one.limit, one.per_ns))
         })?;
         let ends = [cores, devices];
         let sound = packed.loads.iter().all(|one| load(one, ends).is_some());
         let here = packed.cores.get(packed.head.core as usize).is_some();
-        let through = packed.through.len() <= MAX_THROUGH && packed.serves.len() <= 1;
-        let counted = known.counts();
-        match sound && here && through && counted && packed.loads.len() <= ROOM {
-            true => Ok(known),
+        let fits_remote =
+            packed.remote_partitions.len() <= MAX_REMOTE_PARTITIONS && packed.serves.len() <= 1;
+        let counted = catalogue.counts();
+        match sound && here && fits_remote && counted && packed.loads.len() <= ROOM {
+            true => Ok(catalogue),
             false => Err(Unfit::Number),
         }
     }
@@ -119,8 +122,8 @@ impl<'b> PipeCatalogue<'b> {
     fn counts(&self) -> bool {
         let abi::Repository { counted, cores, .. } = self.packed;
         let mut all = counted.iter();
-        let known = all.all(|one| number(one.core, cores.len()).is_some());
-        known && counted.len() <= MAX_COUNTED && self.decisions(counted.len()).is_some()
+        let are_valid = all.all(|one| number(one.core, cores.len()).is_some());
+        are_valid && counted.len() <= MAX_COUNTED && self.decisions(counted.len()).is_some()
     }
 
     /// Returns the scheduling decisions of one of the cores with counted overhead, by its index among these cores.
@@ -171,26 +174,26 @@ impl<'b> PipeCatalogue<'b> {
     /// first core.
     #[must_use]
     pub fn runs_stages(&self, core: usize) -> bool {
-        let known = self.packed.cores.get(core);
-        known.is_some_and(|one| match self.first(self.core()) {
-            Some(own) if one.first as usize == own => one.number != NONE,
+        let row = self.packed.cores.get(core);
+        row.is_some_and(|one| match self.first(self.core()) {
+            Some(here) if one.first as usize == here => one.number != NONE,
             _ => one.first as usize == core || one.policy == PackedPolicy::Deadline as u32,
         })
     }
 
     /// Which of the partitions that run stages for this one has a core, if one has.
     #[must_use]
-    pub fn through(&self, core: usize) -> Option<usize> {
+    pub fn remote_partition(&self, core: usize) -> Option<usize> {
         let first = self.packed.cores.get(core)?.first;
-        let mut all = self.packed.through.iter();
-        all.position(|through| through.space == first)
+        let mut all = self.packed.remote_partitions.iter();
+        all.position(|remote| remote.space == first)
     }
 
     /// The first core of the partition that has a core.
     #[must_use]
     pub fn first(&self, core: usize) -> Option<usize> {
-        let known = self.packed.cores.get(core);
-        known.map(|one| one.first as usize)
+        let row = self.packed.cores.get(core);
+        row.map(|one| one.first as usize)
     }
 
     /// The solver's repository with `more` beside what was packed; nothing where that is more than there is room for.
@@ -226,13 +229,12 @@ impl<'b> PipeCatalogue<'b> {
 
 /// Returns whether a flow may begin with a function elsewhere: at its timer, or at nothing.
 pub(crate) fn may_begin(function: &abi::Function) -> bool {
-    ["", "timer"].contains(&name_text(&function.source)) && function.endpoint == 0
+    !function.has_endpoint()
 }
 
 /// Returns whether a flow may end with a function elsewhere, where what leaves it is recorded: not at a device, nor beyond the machine.
 pub(crate) fn may_end(function: &abi::Function) -> bool {
-    let plain = ["", "null", "trace"].contains(&name_text(&function.sink));
-    plain && function.endpoint == 0
+    !function.has_endpoint() && function.endpoints()[1] != EndpointKind::Bridge
 }
 
 fn fill<'b, T, P>(

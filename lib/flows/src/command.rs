@@ -20,14 +20,14 @@ pub enum Command<'l> {
     /// Ends a pipe in order and removes it.
     Remove(&'l str),
     /// Solves a flow and starts it under a new name.
-    Add(Typed<'l>),
+    Add(NewPipe<'l>),
     /// Solves a flow and starts it in place of the pipe of that name.
-    Replace(Typed<'l>),
+    Replace(NewPipe<'l>),
 }
 
 /// A run-time pipe as entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Typed<'l> {
+pub struct NewPipe<'l> {
     /// Its name.
     pub name: &'l str,
     /// Its flow.
@@ -120,12 +120,12 @@ impl<'l> Words<'l> {
         }
     }
 
-    fn flow(&mut self) -> Result<Typed<'l>, Wrong<'l>> {
+    fn flow(&mut self) -> Result<NewPipe<'l>, Wrong<'l>> {
         let name = self.name()?;
         match self.rest() {
             "" => Err(Wrong::NoFlow(self.at)),
             flow if flow.len() > MAX_FLOW => Err(Wrong::LongFlow),
-            flow => Ok(Typed {
+            flow => Ok(NewPipe {
                 name,
                 flow,
                 before: self.at,
@@ -188,7 +188,7 @@ mod tests {
     use std::vec::Vec;
 
     #[test]
-    fn what_is_typed_is_understood() {
+    fn commands_are_parsed() {
         let read = |line: &'static str| parse(line.as_bytes());
         assert_eq!(read("  "), Ok(Command::Nothing));
         assert_eq!(read("pipe list "), Ok(Command::List));
@@ -196,19 +196,19 @@ mod tests {
         assert_eq!(read("pipe stop log"), Ok(Command::Stop("log")));
         assert_eq!(read("pipe start log"), Ok(Command::Start("log")));
         assert_eq!(read("pipe remove log"), Ok(Command::Remove("log")));
-        let typed = Typed {
+        let pipe = NewPipe {
             name: "extra",
             flow: "* a | b  [50/s, 80 ms]",
             before: 16,
         };
         assert_eq!(
             read("pipe add extra  * a | b  [50/s, 80 ms]  "),
-            Ok(Command::Add(typed))
+            Ok(Command::Add(pipe))
         );
         let before = 19;
         assert_eq!(
             read("pipe replace extra * a | b  [50/s, 80 ms]"),
-            Ok(Command::Replace(Typed { before, ..typed }))
+            Ok(Command::Replace(NewPipe { before, ..pipe }))
         );
     }
 
@@ -225,10 +225,10 @@ mod tests {
             ("pipe stop log now", "column 15", "end"),
             ("pipe list now", "column 11", "end"),
         ] {
-            let said = parse(line.as_bytes()).expect_err(line).to_string();
+            let message = parse(line.as_bytes()).expect_err(line).to_string();
             assert!(
-                said.contains(place) && said.contains(word),
-                "{line}: {said}"
+                message.contains(place) && message.contains(word),
+                "{line}: {message}"
             );
         }
         assert_eq!(parse(b"pipe \xff"), Err(Wrong::NoText));

@@ -3,7 +3,7 @@
 mod violation;
 
 use crate::catalogue::PipeCatalogue;
-use crate::propose::Refused;
+use crate::pipe_admission::Refused;
 use bulkhead_abi::repository::long_name_text;
 use bulkhead_analysis::Time;
 use bulkhead_analysis::utilisation::{Fraction, WHOLE};
@@ -24,7 +24,7 @@ pub struct Diagnostic<'a> {
     /// Characters of the line before it.
     pub before: usize,
     /// The repository of the flow.
-    pub known: &'a PipeCatalogue<'a>,
+    pub catalogue: &'a PipeCatalogue<'a>,
     /// Names and flows of the admitted pipes, by number.
     pub standing: &'a dyn Fn(usize) -> [&'a str; 2],
     /// The reason.
@@ -75,13 +75,13 @@ impl fmt::Display for Marked<'_> {
             0..=EXCERPT => 0,
             _ => from - EXCERPT / 2,
         };
-        let shown = self.flow.chars().skip(skipped).take(2 * EXCERPT);
+        let excerpt = self.flow.chars().skip(skipped).take(2 * EXCERPT);
         let dots = match skipped {
             0 => "",
             _ => "...",
         };
         write!(out, "\n  {dots}")?;
-        for character in shown {
+        for character in excerpt {
             let plain = if character.is_control() {
                 ' '
             } else {
@@ -171,7 +171,7 @@ impl Diagnostic<'_> {
         device: usize,
         pipes: u32,
     ) -> fmt::Result {
-        let packed = self.known.packed().devices.get(device);
+        let packed = self.catalogue.packed().devices.get(device);
         let name = packed.map_or("?", |one| long_name_text(&one.name));
         let sharers = packed.map_or(0, |one| one.sharers);
         let what = format_args!(
@@ -198,7 +198,7 @@ impl Diagnostic<'_> {
     const fn broken<'b>(&'b self, flow: &'b str, violation: Violation) -> ShownViolation<'b> {
         ShownViolation {
             flow,
-            known: self.known,
+            catalogue: self.catalogue,
             violation,
         }
     }
@@ -292,13 +292,13 @@ impl fmt::Display for Diagnostic<'_> {
                     "pipe {name}, which is there, would not be kept:\n{broken}"
                 )
             }
-            Refused::Stages { wanted, free } => write!(
+            Refused::Stages { required, free } => write!(
                 out,
-                "it has {wanted} stages, and {free} are free: remove a pipe, or give the partition more `spare_stages`"
+                "it has {required} stages, and {free} are free: remove a pipe, or give the partition more `spare_stages`"
             ),
-            Refused::Buffers { wanted, free } => write!(
+            Refused::Buffers { required, free } => write!(
                 out,
-                "its buffers take {wanted} bytes, and {free} are free, perhaps not in one piece: remove a pipe, or give the \
+                "its buffers take {required} bytes, and {free} are free, perhaps not in one piece: remove a pipe, or give the \
                  partition more `spare_buffers`"
             ),
             Refused::Messages { stage } => write!(

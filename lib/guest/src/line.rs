@@ -94,7 +94,7 @@ mod tests {
     use std::string::String;
     use std::vec::Vec;
 
-    fn shown(micros: u64, text: &str) -> Vec<String> {
+    fn lines(micros: u64, text: &str) -> Vec<String> {
         let mut all = Vec::new();
         let mut lines = Lines::new(micros, |line: &[u8]| {
             all.push(String::from_utf8_lossy(line).into_owned());
@@ -107,17 +107,17 @@ mod tests {
     #[test]
     fn stamps_each_line() {
         assert_eq!(
-            shown(12_000_034, "a\nb"),
+            lines(12_000_034, "a\nb"),
             ["[12.000034] a\n", "[12.000034] b\n"]
         );
-        assert_eq!(shown(0, "\n"), ["[0.000000] \n"]);
-        assert!(shown(5, "").is_empty());
+        assert_eq!(lines(0, "\n"), ["[0.000000] \n"]);
+        assert!(lines(5, "").is_empty());
     }
 
     proptest! {
         #[test]
         fn loses_nothing_and_stays_short(micros in any::<u64>(), text in "[ -~\n]{0,900}") {
-            let lines = shown(micros, &text);
+            let lines = lines(micros, &text);
             let mut joined = String::new();
             for line in &lines {
                 prop_assert!(line.len() <= MAX_BYTES && line.ends_with('\n'));

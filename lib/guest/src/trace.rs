@@ -35,9 +35,9 @@ pub fn mark<H: Home>(name: &str, a: u64, b: u64) {
 
 /// Records that message `number` left a path, which it had entered at the first of two ticks, at
 /// the second.
-pub fn delivered<H: Home>(path: &str, number: u32, [entered, left]: [u64; 2]) {
+pub fn delivered<H: Home>(path: &str, number: u32, [entered, exited]: [u64; 2]) {
     H::record(&Event {
-        ticks: left,
+        ticks: exited,
         kind: EventKind::Delivered as u32,
         sequence: number,
         a: entered,

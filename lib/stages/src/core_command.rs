@@ -38,7 +38,7 @@ pub struct Edge {
     /// partition: number of the buffer in the channel.
     pub line: u16,
     /// Number of the partition at the other end, counted from 1; 0: both ends are here.
-    pub through: u8,
+    pub remote_partition: u8,
 }
 
 /// A command.
@@ -78,7 +78,16 @@ pub fn run(
     }
     for edge in edges.iter().take(EDGES) {
         let [low, high] = edge.line.to_le_bytes();
-        let bytes = [edge.from, edge.to, low, high, edge.through, 0, 0, 0];
+        let bytes = [
+            edge.from,
+            edge.to,
+            low,
+            high,
+            edge.remote_partition,
+            0,
+            0,
+            0,
+        ];
         put(COMMAND + OF_EDGES + order.edges, u64::from_le_bytes(bytes));
         order.edges += 1;
     }
@@ -130,12 +139,13 @@ impl CoreCommand {
     /// Its edges.
     pub fn edges(&self, word: impl Fn(usize) -> u64) -> impl Iterator<Item = Edge> {
         (0..self.edges).map(move |index| {
-            let [from, to, low, high, through, ..] = word(COMMAND + OF_EDGES + index).to_le_bytes();
+            let [from, to, low, high, remote_partition, ..] =
+                word(COMMAND + OF_EDGES + index).to_le_bytes();
             Edge {
                 from,
                 to,
                 line: u16::from_le_bytes([low, high]),
-                through,
+                remote_partition,
             }
         })
     }
@@ -203,7 +213,7 @@ mod tests {
             from: index as u8 % 24,
             to: 23,
             line: u16::MAX - index as u16,
-            through: index as u8 % 5,
+            remote_partition: index as u8 % 5,
         };
         for count in [1, 7, MAX_STAGES] {
             let edges: Vec<_> = (0..EDGES.min(4 * count)).map(edge).collect();
@@ -236,7 +246,7 @@ mod tests {
             from: 1,
             to: 2,
             line: 3,
-            through: 4,
+            remote_partition: 4,
         }; EDGES + 5];
         let pipe = Pipe::default();
         let stages = (0..MAX_STAGES + 3).map(|_| stage(5));

@@ -159,7 +159,7 @@ impl<'b> DeployRequest<'b> {
 
     /// Edges between stages here and in other partitions: the buffer of the channel, and the
     /// indices of writer and reader.
-    pub fn across(&self) -> impl Iterator<Item = (usize, [usize; 2])> {
+    pub fn crossings(&self) -> impl Iterator<Item = (usize, [usize; 2])> {
         let all =
             (0..self.stages.len()).flat_map(|to| self.writers(to).map(move |from| (from, to)));
         all.filter_map(|(from, to)| Some((self.buffer((from, to))?, [from, to])))
@@ -203,13 +203,13 @@ impl<'b> DeployRequest<'b> {
     /// Returns whether an edge has a buffer of the channel that no other edge uses and that is
     /// large enough.
     fn has_own(&self, edge: (usize, usize), buffers: usize) -> bool {
-        let Some(own) = self.buffer(edge).filter(|&own| own < buffers) else {
+        let Some(number) = self.buffer(edge).filter(|&number| number < buffers) else {
             return false;
         };
         let reader = self.stages.get(edge.1);
         let waits = reader.is_some_and(|one| self.pipe.fifo == 0 || one.buffer <= PLACES);
         let mut all = self.crossings.iter().filter_map(buffer_of);
-        waits && all.by_ref().filter(|&other| other == own).count() == 1
+        waits && all.by_ref().filter(|&other| other == number).count() == 1
     }
 }
 
@@ -288,8 +288,8 @@ mod tests {
         let here: Vec<_> = request.here().map(|(place, _)| place).collect();
         assert_eq!(here, [1, 2]);
         assert_eq!(request.between().collect::<Vec<_>>(), [Kind::Each(3)]);
-        let across: Vec<_> = request.across().collect();
-        assert_eq!(across, [(4, [0, 1]), (7, [2, 3])]);
+        let crossings: Vec<_> = request.crossings().collect();
+        assert_eq!(crossings, [(4, [0, 1]), (7, [2, 3])]);
     }
 
     /// Intervals that are too long, or of four-slot buffers, are rejected.
@@ -398,14 +398,14 @@ mod tests {
             };
             fit += 1;
             assert!(request.stages().len() <= MAX_STAGES);
-            let mut buffers: Vec<_> = request.across().map(|(buffer, _)| buffer).collect();
+            let mut buffers: Vec<_> = request.crossings().map(|(buffer, _)| buffer).collect();
             assert!(buffers.iter().all(|&buffer| buffer < BUFFERS));
             buffers.sort_unstable();
             buffers.dedup();
-            assert_eq!(buffers.len(), request.across().count());
+            assert_eq!(buffers.len(), request.crossings().count());
             for (place, stage) in request.here() {
                 assert!(stage.capacity_ns <= stage.period_ns && stage.period_ns <= LONGEST_NS);
-                let ends = request.across().map(|(_, edge)| edge);
+                let ends = request.crossings().map(|(_, edge)| edge);
                 let ends = ends.filter(|edge| edge.contains(&place)).count();
                 let inside = usize::from(request.tails().any(|tail| tail == place))
                     + request

@@ -84,14 +84,14 @@ const FUNCTIONS: [(&str, Function); 12] = [
 ];
 
 /// All functions: a program's own, and those of this library.
-pub fn all(own: Functions) -> impl Iterator<Item = (&'static str, Function)> {
-    (0..).map_while(own).chain(FUNCTIONS)
+pub fn all(program: Functions) -> impl Iterator<Item = (&'static str, Function)> {
+    (0..).map_while(program).chain(FUNCTIONS)
 }
 
 /// The function of that name; a program's own takes precedence.
 #[must_use]
-pub fn find(own: Functions, name: &str) -> Option<Function> {
-    let found = all(own).find(|(own, _)| *own == name);
+pub fn find(program: Functions, name: &str) -> Option<Function> {
+    let found = all(program).find(|(program, _)| *program == name);
     found.map(|(_, function)| function)
 }
 

@@ -72,9 +72,9 @@ impl Message {
 
     /// Adds the entries of another message; the newest of each first stage stays.
     pub fn comes_from(&mut self, other: &Self) {
-        for (own, entry) in self.entries.iter_mut().zip(&other.entries) {
-            if (entry.number, entry.at) > (own.number, own.at) {
-                *own = *entry;
+        for (entry_here, entry) in self.entries.iter_mut().zip(&other.entries) {
+            if (entry.number, entry.at) > (entry_here.number, entry_here.at) {
+                *entry_here = *entry;
             }
         }
     }

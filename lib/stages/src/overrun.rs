@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn every_hundredth_job_overruns_on_purpose() {
-        let some: Vec<_> = (1..=250).filter(|&job| is_on_purpose(job)).collect();
-        assert_eq!(some, [100, 200]);
+        let overruns: Vec<_> = (1..=250).filter(|&job| is_on_purpose(job)).collect();
+        assert_eq!(overruns, [100, 200]);
     }
 }

@@ -10,7 +10,7 @@ use crate::core_command;
 use crate::link::Kind;
 use crate::message::HEADS;
 use bulkhead_abi::pipe::Pipes;
-use bulkhead_abi::repository::{MAX_PIPES, MAX_STAGES, MAX_THROUGH};
+use bulkhead_abi::repository::{MAX_PIPES, MAX_REMOTE_PARTITIONS, MAX_STAGES};
 use core::ops::Range;
 
 /// Words and bytes of a cache line.
@@ -43,7 +43,7 @@ pub const FAILED: usize = 2 * LINE + 1;
 /// Maximum stack usage of a command thread, bytes.
 pub const STACK: usize = 2 * LINE + 2;
 const EPOCHS: usize = 3 * LINE;
-const STARTS: usize = EPOCHS + MAX_THROUGH.next_multiple_of(LINE);
+const STARTS: usize = EPOCHS + MAX_REMOTE_PARTITIONS.next_multiple_of(LINE);
 const COUNTS: usize = STARTS + MAX_PIPES.next_multiple_of(LINE);
 const LEFT: usize = COUNTS + MAX_STAGES * LINE;
 
@@ -94,8 +94,8 @@ pub const fn start(pipe: usize) -> usize {
 /// Word with the epoch in which a partition knows the requests, by its number in the repository; 0:
 /// nothing was requested.
 #[must_use]
-pub const fn epoch(through: usize) -> usize {
-    EPOCHS + through % MAX_THROUGH
+pub const fn epoch(remote_partition: usize) -> usize {
+    EPOCHS + remote_partition % MAX_REMOTE_PARTITIONS
 }
 
 /// Word of a counter of a stage.
@@ -171,7 +171,7 @@ mod tests {
             .for_each(&mut once);
         (COMMAND..COMMAND + core_command::WORDS).for_each(&mut once);
         (0..MAX_PIPES).map(start).for_each(&mut once);
-        (0..MAX_THROUGH).map(epoch).for_each(&mut once);
+        (0..MAX_REMOTE_PARTITIONS).map(epoch).for_each(&mut once);
         for stage in 0..MAX_STAGES {
             COUNTED.iter().for_each(|&what| once(count(stage, what)));
             let (put, taken, notes) = notes(stage);

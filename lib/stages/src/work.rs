@@ -23,15 +23,15 @@ pub struct Work {
     /// The latest tick at which one of these ends was sent.
     ended_at: u64,
     /// State of inputs from other partitions, if there are any.
-    across: Option<Across>,
+    remote_inputs: Option<RemoteInputs>,
     /// For a first stage that reads a buffer: the last tick at which it was empty.
     empty: Option<u64>,
 }
 
 /// Inputs from other partitions, and the fallback.
-struct Across {
+struct RemoteInputs {
     /// Tick of the last message on each of these inputs.
-    came: [Option<u64>; ENDS],
+    received_at: [Option<u64>; ENDS],
     /// The last messages.
     last: [Option<Message>; ENDS],
     /// The fallback, and the age in ticks from which on it runs; `None`: never.
@@ -41,11 +41,11 @@ struct Across {
     begun: Option<u64>,
 }
 
-impl Across {
+impl RemoteInputs {
     /// Returns whether a message entered before the task began, so that its sender had it from a
     /// former start.
     fn is_former(&self, input: usize, message: &Message) -> bool {
-        let is_across = self.came.get(input).is_some_and(Option::is_some);
+        let is_across = self.received_at.get(input).is_some_and(Option::is_some);
         let mut entered = message.entries.iter().filter(|entry| entry.at != 0);
         let before = |entry: &Entry| self.begun.is_some_and(|begun| entry.at < begun);
         is_across && !message.is_end() && entered.all(before)
@@ -53,10 +53,14 @@ impl Across {
 }
 
 /// Takes a message of an input that was not read before.
-fn fresh(across: Option<&Across>, number: usize, input: &mut Input) -> Option<Message> {
+fn fresh(
+    remote_inputs: Option<&RemoteInputs>,
+    number: usize,
+    input: &mut Input,
+) -> Option<Message> {
     loop {
         let message = input.fresh()?;
-        if !across.is_some_and(|across| across.is_former(number, &message)) {
+        if !remote_inputs.is_some_and(|remote_inputs| remote_inputs.is_former(number, &message)) {
             return Some(message);
         }
     }
@@ -95,7 +99,7 @@ impl Work {
             entered: 0,
             ended: 0,
             ended_at: 0,
-            across: None,
+            remote_inputs: None,
             empty: None,
         }
     }
@@ -103,9 +107,14 @@ impl Work {
     /// Adds inputs from other partitions, by bit, supervised from tick `now` on: after so many
     /// ticks without a message the fallback runs.
     #[must_use]
-    pub fn across(mut self, inputs: u64, now: u64, fallback: Option<(u64, Function)>) -> Self {
-        self.across = Some(Across {
-            came: core::array::from_fn(|input| (inputs >> input & 1 != 0).then_some(now)),
+    pub fn remote_inputs(
+        mut self,
+        inputs: u64,
+        now: u64,
+        fallback: Option<(u64, Function)>,
+    ) -> Self {
+        self.remote_inputs = Some(RemoteInputs {
+            received_at: core::array::from_fn(|input| (inputs >> input & 1 != 0).then_some(now)),
             last: [const { None }; ENDS],
             fallback,
             state: State::new(0),
@@ -119,8 +128,8 @@ impl Work {
     /// to a former start.
     #[must_use]
     pub const fn begun_here(mut self, now: u64) -> Self {
-        if let Some(across) = &mut self.across {
-            across.begun = Some(now);
+        if let Some(remote_inputs) = &mut self.remote_inputs {
+            remote_inputs.begun = Some(now);
         }
         self
     }
@@ -182,25 +191,30 @@ impl Work {
         if self.empty.is_some() && (taken.is_none() || self.is_four_slot()) {
             self.empty = Some(now);
         }
-        let Some(across) = &mut self.across else {
+        let Some(remote_inputs) = &mut self.remote_inputs else {
             return taken;
         };
         if let Some(taken) = &taken {
-            let inputs = across.came.iter_mut().zip(&mut across.last);
-            for ((came, last), input) in inputs.zip(&taken.inputs) {
+            let inputs = remote_inputs
+                .received_at
+                .iter_mut()
+                .zip(&mut remote_inputs.last);
+            for ((received_at, last), input) in inputs.zip(&taken.inputs) {
                 if input.is_some() {
-                    (*came, *last) = (came.map(|_| now), *input);
+                    (*received_at, *last) = (received_at.map(|_| now), *input);
                 }
             }
         }
-        let since = across.came.iter().flatten();
-        let age = since.map(|came| now.saturating_sub(*came)).max();
+        let since = remote_inputs.received_at.iter().flatten();
+        let age = since
+            .map(|received_at| now.saturating_sub(*received_at))
+            .max();
         let age = age.unwrap_or(0);
-        let stale = across.fallback.is_some_and(|(most, _)| age > most);
+        let stale = remote_inputs.fallback.is_some_and(|(most, _)| age > most);
         match taken {
             _ if stale => Some(Taken {
                 message: Message::instead(now),
-                inputs: across.last,
+                inputs: remote_inputs.last,
                 source: None,
                 age,
                 instead: true,
@@ -243,15 +257,15 @@ impl Work {
     /// never stop.
     pub fn begin_anew(&mut self, now: u64, most: u32) {
         (self.ended, self.ended_at) = (0, 0);
-        let Some(across) = &mut self.across else {
+        let Some(remote_inputs) = &mut self.remote_inputs else {
             return;
         };
-        across.begun = across.begun.map(|_| now);
+        remote_inputs.begun = remote_inputs.begun.map(|_| now);
         self.empty = self.empty.map(|_| now);
         let inputs = self.inputs.iter_mut().zip(&mut self.pending);
-        for (came, (input, pending)) in across.came.iter_mut().zip(inputs) {
-            if let (Some(came), Some(input)) = (came, input) {
-                *came = now;
+        for (received_at, (input, pending)) in remote_inputs.received_at.iter_mut().zip(inputs) {
+            if let (Some(received_at), Some(input)) = (received_at, input) {
+                *received_at = now;
                 *pending = None;
                 let _last = (0..most).map_while(|_| input.fresh()).last();
             }
@@ -262,26 +276,30 @@ impl Work {
     /// messages came behind the end, and belong to it.
     pub fn resume(&mut self, now: u64) {
         (self.ended, self.ended_at) = (0, 0);
-        if let Some(across) = &mut self.across {
-            across
-                .came
+        if let Some(remote_inputs) = &mut self.remote_inputs {
+            remote_inputs
+                .received_at
                 .iter_mut()
                 .flatten()
-                .for_each(|came| *came = now);
+                .for_each(|received_at| *received_at = now);
         }
     }
 
     /// At the first poll, drops messages that were written before a tick, at most so many of each
     /// input: they have waited longer than any later message does.
     pub fn pass_over_late(&mut self, before: u64, most: u32) {
-        let Some(across) = &self.across else {
+        let Some(remote_inputs) = &self.remote_inputs else {
             return;
         };
         let inputs = self.inputs.iter_mut().zip(&mut self.pending);
         for (number, (input, pending)) in inputs.enumerate() {
-            let reads = across.came.get(number).is_some_and(Option::is_some);
+            let reads = remote_inputs
+                .received_at
+                .get(number)
+                .is_some_and(Option::is_some);
             if let (true, Some(input), None) = (reads, input, &pending) {
-                let mut waiting = (0..=most).map_while(|_| fresh(Some(across), number, input));
+                let mut waiting =
+                    (0..=most).map_while(|_| fresh(Some(remote_inputs), number, input));
                 *pending = waiting.find(|message| message.is_end() || message.put >= before);
             }
         }
@@ -297,13 +315,13 @@ impl Work {
         if let Some(empty) = self.empty {
             self.draw_in(empty, true);
         } else {
-            let across = self.across.as_ref();
+            let remote_inputs = self.remote_inputs.as_ref();
             let inputs = self.pending.iter_mut().zip(&mut self.inputs);
             for (number, (place, input)) in inputs.enumerate() {
                 if place.is_none()
                     && let Some(ring @ Input::Each(_)) = input
                 {
-                    *place = fresh(across, number, ring);
+                    *place = fresh(remote_inputs, number, ring);
                 }
             }
         }
@@ -328,11 +346,11 @@ impl Work {
         let is_drawn = self.empty.is_some();
         let mut inputs = core::mem::take(&mut self.pending);
         let mut message = Message::default();
-        let across = self.across.as_ref();
+        let remote_inputs = self.remote_inputs.as_ref();
         let places = inputs.iter_mut().zip(&mut self.inputs);
         for (number, (place, input)) in places.enumerate() {
             if let (true, Some(input)) = (place.is_none() && !is_drawn, input) {
-                *place = fresh(across, number, input);
+                *place = fresh(remote_inputs, number, input);
             }
             if let Some(read) = &*place {
                 message.comes_from(read);
@@ -369,8 +387,8 @@ impl Work {
 
     /// Runs the job. Returns the message to be sent, if any.
     pub fn compute(&mut self, taken: Taken) -> Option<Message> {
-        let (function, state) = match &mut self.across {
-            Some(Across {
+        let (function, state) = match &mut self.remote_inputs {
+            Some(RemoteInputs {
                 fallback: Some((_, fallback)),
                 state,
                 ..

@@ -93,10 +93,10 @@ impl<const N: usize> Accounts<N> {
     #[inline(always)]
     pub(crate) fn used<M: Machine>(&mut self) -> Option<Time> {
         let (server, granted) = self.granted?;
-        let left = M::left(self.time(server)?).unwrap_or(granted);
-        self.ended = left == 0;
-        self.granted = Some((server, left));
-        Some(self.charged(granted.saturating_sub(left)))
+        let remaining = M::remaining(self.time(server)?).unwrap_or(granted);
+        self.ended = remaining == 0;
+        self.granted = Some((server, remaining));
+        Some(self.charged(granted.saturating_sub(remaining)))
     }
 
     /// Takes back what was granted last: the cycles used of it since this was last asked; `None` where
@@ -104,9 +104,9 @@ impl<const N: usize> Accounts<N> {
     #[inline(always)]
     pub(crate) fn take_back<M: Machine>(&mut self) -> Option<Time> {
         let (server, granted) = self.granted.take()?;
-        let left = M::take_back(self.time(server)?).unwrap_or(granted);
-        self.ended = left == 0;
-        Some(self.charged(granted.saturating_sub(left)))
+        let remaining = M::take_back(self.time(server)?).unwrap_or(granted);
+        self.ended = remaining == 0;
+        Some(self.charged(granted.saturating_sub(remaining)))
     }
 
     /// Grants the budget of a decision: the time to dispatch on. Where the kernel meters, every
@@ -119,7 +119,7 @@ impl<const N: usize> Accounts<N> {
         self.ended = false;
         let metered = account.and_then(|account| Some((account, self.time(account.server)?)));
         let Some((Account { server, budget, .. }, time)) = metered else {
-            return M::own_time();
+            return M::scheduler_time();
         };
         let metered = budget.saturating_add(self.switch);
         M::grant(time, metered);

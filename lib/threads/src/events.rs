@@ -100,8 +100,8 @@ impl Events {
         wish: Wish,
         until: Time,
     ) -> Result<u32, TimedOut> {
-        let own = own_index::<M>();
-        threads.take(own);
+        let caller = own_index::<M>();
+        threads.take(caller);
         let found = match wish.of(self.flags.get()) {
             Some(found) => {
                 self.clear_for(wish);
@@ -109,14 +109,14 @@ impl Events {
             }
             None if until == 0 => Err(TimedOut),
             None => {
-                let thread = thread_of(own);
+                let thread = thread_of(caller);
                 threads.state_locked().wish(thread, wish);
                 threads
-                    .wait_in(own, &self.waiters, until)
+                    .wait_in(caller, &self.waiters, until)
                     .map(|()| threads.state_locked().wished(thread).flags)
             }
         };
-        threads.give_back(own);
+        threads.give_back(caller);
         found
     }
 
@@ -126,14 +126,14 @@ impl Events {
         threads: &Threads<M, P, N>,
         flags: u32,
     ) {
-        let own = own_index::<M>();
-        threads.take(own);
+        let caller = own_index::<M>();
+        threads.take(caller);
         self.flags.set(self.flags.get() | flags);
         if self.waiters.is_empty() {
-            threads.give_back(own);
+            threads.give_back(caller);
         } else {
             self.serve::<M, P, N>(threads.state_locked());
-            threads.reschedule(own);
+            threads.reschedule(caller);
         }
     }
 
@@ -169,11 +169,11 @@ impl Events {
         threads: &Threads<M, P, N>,
         flags: u32,
     ) -> u32 {
-        let own = own_index::<M>();
-        threads.take(own);
+        let caller = own_index::<M>();
+        threads.take(caller);
         let set = self.flags.get();
         self.flags.set(set & !flags);
-        threads.give_back(own);
+        threads.give_back(caller);
         set & flags
     }
 }

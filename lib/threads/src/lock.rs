@@ -22,20 +22,20 @@ impl Lock {
 
     /// Takes it if it is free.
     #[inline(always)]
-    pub(crate) fn try_take(&self, own: u64) -> bool {
+    pub(crate) fn try_take(&self, caller: u64) -> bool {
         self.0
-            .compare_exchange(0, own + 1, Relaxed, Relaxed)
+            .compare_exchange(0, caller + 1, Relaxed, Relaxed)
             .is_ok()
     }
 
-    /// Notes that thread `own` wants it; the owner's index, or `None` where it is free by now.
-    pub(crate) fn ask(&self, own: u64) -> Option<u64> {
+    /// Notes that thread `caller` wants it; the owner's index, or `None` where it is free by now.
+    pub(crate) fn ask(&self, caller: u64) -> Option<u64> {
         let ask = |word: u64| {
             let owner = word & OWNER;
-            (owner != 0).then_some(owner | (own + 1) << WAITER_SHIFT)
+            (owner != 0).then_some(owner | (caller + 1) << WAITER_SHIFT)
         };
-        let asked = self.0.fetch_update(Relaxed, Relaxed, ask);
-        asked.ok().map(|word| (word & OWNER) - 1)
+        let marked = self.0.fetch_update(Relaxed, Relaxed, ask);
+        marked.ok().map(|word| (word & OWNER) - 1)
     }
 
     /// Returns the index of the owner.
@@ -49,10 +49,10 @@ impl Lock {
         self.0.load(Relaxed) > OWNER
     }
 
-    /// Returns true if thread `own` is the owner.
+    /// Returns true if thread `caller` is the owner.
     #[inline(always)]
-    pub(crate) fn is_owned_by(&self, own: u64) -> bool {
-        self.0.load(Relaxed) & OWNER == own + 1
+    pub(crate) fn is_owned_by(&self, caller: u64) -> bool {
+        self.0.load(Relaxed) & OWNER == caller + 1
     }
 
     /// Gives it back; the index of the thread that wants it.

@@ -22,10 +22,10 @@ pub unsafe trait Machine: 'static {
     /// The time that runs, whatever it is.
     const SAME_TIME: u64;
     /// The scheduler's own thread, as [`Machine::make`] names threads.
-    fn own() -> u64;
+    fn scheduler_thread() -> u64;
 
     /// The scheduler's own time, which has no end.
-    fn own_time() -> u64;
+    fn scheduler_time() -> u64;
 
     /// Ticks of the core's clock.
     fn now() -> Time;
@@ -46,13 +46,13 @@ pub unsafe trait Machine: 'static {
         index: u64,
     ) -> Result<u64, Self::Error>;
 
-    /// Switches from the running thread, `own`, to thread `next`, in user mode where that one left in
+    /// Switches from the running thread, `caller`, to thread `next`, in user mode where that one left in
     /// user mode. Whether the caller was away and is back; `false` where nothing was done, since
     /// something happened after `epoch`.
     ///
     /// # Safety
-    /// `own` runs, `next` is another thread of this core, and `name` its name.
-    unsafe fn switch(own: u64, next: u64, name: u64, epoch: u64) -> bool;
+    /// `caller` runs, `next` is another thread of this core, and `name` its name.
+    unsafe fn switch(caller: u64, next: u64, name: u64, epoch: u64) -> bool;
 
     /// Has the kernel run a thread on `time`, whatever events there are, and the scheduler's own at
     /// `timeout`; `None` keeps the time-out that is set. Whether it did.
@@ -68,7 +68,7 @@ pub unsafe trait Machine: 'static {
     fn grant(time: u64, budget: Time);
 
     /// Returns the rest of that budget.
-    fn left(time: u64) -> Option<Time>;
+    fn remaining(time: u64) -> Option<Time>;
 
     /// Takes back what is left; how much that was.
     fn take_back(time: u64) -> Option<Time>;
@@ -77,7 +77,7 @@ pub unsafe trait Machine: 'static {
     ///
     /// # Errors
     /// The machine's refusal.
-    fn end_point(maker: &mut Self::Maker, name: u64) -> Result<[u64; 2], Self::Error>;
+    fn receive_end(maker: &mut Self::Maker, name: u64) -> Result<[u64; 2], Self::Error>;
 
     /// Cycles spent so far on interrupts that notified the thread of that name. No other budget paid for them.
     fn served(name: u64) -> Time;

@@ -72,11 +72,11 @@ impl<T> Mutex<T> {
         threads: &Threads<M, P, N>,
         until: Time,
     ) -> Result<(), LockError> {
-        let own = own_index::<M>();
-        if self.lock.try_take(own) {
+        let caller = own_index::<M>();
+        if self.lock.try_take(caller) {
             Ok(())
         } else {
-            self.wait(threads, own, until)
+            self.wait(threads, caller, until)
         }
     }
 
@@ -86,12 +86,12 @@ impl<T> Mutex<T> {
         &self,
         threads: &Threads<M, P, N>,
     ) -> bool {
-        let own = own_index::<M>();
-        if !self.lock.is_owned_by(own) {
+        let caller = own_index::<M>();
+        if !self.lock.is_owned_by(caller) {
             return false;
         }
         if let Some(waiter) = self.lock.release() {
-            self.pass_on(threads, own, waiter);
+            self.pass_on(threads, caller, waiter);
         }
         true
     }
@@ -114,23 +114,23 @@ impl<T> Mutex<T> {
     fn wait<M: Machine, P: Policy, const N: usize>(
         &self,
         threads: &Threads<M, P, N>,
-        own: u64,
+        caller: u64,
         until: Time,
     ) -> Result<(), LockError> {
-        threads.want(own, &raw const self.lock);
-        threads.take(own);
+        threads.want(caller, &raw const self.lock);
+        threads.take(caller);
         let taken = loop {
             // Here the scheduler's lock is held.
-            if self.lock.try_take(own) {
+            if self.lock.try_take(caller) {
                 break Ok(());
             }
             if until != NEVER && M::now() >= until {
                 break Err(LockError::TimedOut);
             }
-            let Some(owner) = self.lock.ask(own) else {
+            let Some(owner) = self.lock.ask(caller) else {
                 continue;
             };
-            if self.waits_for_itself(threads, own, owner) {
+            if self.waits_for_itself(threads, caller, owner) {
                 break Err(LockError::Deadlock);
             }
             if threads
@@ -138,46 +138,46 @@ impl<T> Mutex<T> {
                 .scheduler
                 .is_blocked(thread_of(owner))
             {
-                let _looks_again = threads.wait_in(own, &self.waiters, until);
+                let _looks_again = threads.wait_in(caller, &self.waiters, until);
                 continue;
             }
-            threads.give_back(own);
+            threads.give_back(caller);
             if until == NEVER {
-                threads.hand_over(own, owner);
+                threads.hand_over(caller, owner);
             } else {
-                threads.hand_over_until(own, owner, until);
+                threads.hand_over_until(caller, owner, until);
             }
-            if self.lock.try_take(own) {
-                threads.want(own, core::ptr::null());
+            if self.lock.try_take(caller) {
+                threads.want(caller, core::ptr::null());
                 return Ok(());
             }
-            threads.take(own);
+            threads.take(caller);
         };
-        threads.give_back(own);
-        threads.want(own, core::ptr::null());
+        threads.give_back(caller);
+        threads.want(caller, core::ptr::null());
         taken
     }
 
-    /// Returns true if `owner` waits, through any chain of mutexes, for a mutex of `own`, or is `own`. The
+    /// Returns true if `owner` waits, through any chain of mutexes, for a mutex of `caller`, or is `caller`. The
     /// scheduler's lock is held, and a waiting thread keeps its wish until it runs.
     fn waits_for_itself<M: Machine, P: Policy, const N: usize>(
         &self,
         threads: &Threads<M, P, N>,
-        own: u64,
+        caller: u64,
         owner: u64,
     ) -> bool {
         let state = threads.state_locked();
         let mut owner = owner;
         for _ in 0..N {
-            if owner == own {
+            if owner == caller {
                 return true;
             }
-            let wanted = state.wants(thread_of(owner));
-            if wanted.is_null() {
+            let lock = state.wants(thread_of(owner));
+            if lock.is_null() {
                 return false;
             }
             // SAFETY: its owner, in the middle of a wait for it, borrows the mutex.
-            match unsafe { (*wanted).owner() } {
+            match unsafe { (*lock).owner() } {
                 // It has what it wanted and has not run since.
                 Some(next) if next != owner => owner = next,
                 _ => return false,
@@ -191,18 +191,21 @@ impl<T> Mutex<T> {
     fn pass_on<M: Machine, P: Policy, const N: usize>(
         &self,
         threads: &Threads<M, P, N>,
-        own: u64,
+        caller: u64,
         waiter: u64,
     ) {
-        threads.take(own);
+        threads.take(caller);
         let state = threads.state_locked();
         if self.waiters.is_empty() {
             let thread = thread_of(waiter);
             let here = state.wants(thread) == &raw const self.lock;
             let ready = here && !state.scheduler.is_blocked(thread);
-            if own != OWN && ready && state.scheduler.policy().outranks(thread, thread_of(own)) {
-                threads.give_back(own);
-                threads.hand_over(own, waiter);
+            if caller != OWN
+                && ready
+                && state.scheduler.policy().outranks(thread, thread_of(caller))
+            {
+                threads.give_back(caller);
+                threads.hand_over(caller, waiter);
                 return;
             }
         } else {
@@ -212,7 +215,7 @@ impl<T> Mutex<T> {
                 state.rouse::<M>(thread);
             }
         }
-        threads.reschedule(own);
+        threads.reschedule(caller);
     }
 }
 
@@ -241,9 +244,9 @@ impl<T, M: Machine, P: Policy, const N: usize> DerefMut for Guard<'_, T, M, P, N
 impl<T, M: Machine, P: Policy, const N: usize> Drop for Guard<'_, T, M, P, N> {
     #[inline(always)]
     fn drop(&mut self) {
-        let own = own_index::<M>();
+        let caller = own_index::<M>();
         if let Some(waiter) = self.mutex.lock.release() {
-            self.mutex.pass_on(self.threads, own, waiter);
+            self.mutex.pass_on(self.threads, caller, waiter);
         }
     }
 }

@@ -55,15 +55,15 @@ impl<T: Copy, const N: usize> Queue<T, N> {
         threads: &Threads<M, P, K>,
         message: &T,
     ) -> Result<(), Full> {
-        let own = own_index::<M>();
-        threads.take(own);
+        let caller = own_index::<M>();
+        threads.take(caller);
         // SAFETY: the scheduler's lock is held.
         let content = unsafe { &mut *self.0.get() };
         if content.is_full() {
-            threads.give_back(own);
+            threads.give_back(caller);
             return Err(Full);
         }
-        content.put_and_pass(threads, own, message);
+        content.put_and_pass(threads, caller, message);
         Ok(())
     }
 
@@ -77,21 +77,21 @@ impl<T: Copy, const N: usize> Queue<T, N> {
         message: &T,
         until: Time,
     ) -> Result<(), TimedOut> {
-        let own = own_index::<M>();
-        threads.take(own);
+        let caller = own_index::<M>();
+        threads.take(caller);
         loop {
             // SAFETY: the scheduler's lock is held.
             let content = unsafe { &mut *self.0.get() };
             if !content.is_full() {
-                content.put_and_pass(threads, own, message);
+                content.put_and_pass(threads, caller, message);
                 return Ok(());
             }
             // Room that came with the end of the wait is used.
-            let waited = threads.wait_in(own, &content.senders, until);
+            let waited = threads.wait_in(caller, &content.senders, until);
             // SAFETY: the scheduler's lock is held.
             let full = unsafe { &*self.0.get() }.is_full();
             if waited.is_err() && full {
-                threads.give_back(own);
+                threads.give_back(caller);
                 return Err(TimedOut);
             }
         }
@@ -117,28 +117,28 @@ impl<T: Copy, const N: usize> Queue<T, N> {
         threads: &Threads<M, P, K>,
         until: Time,
     ) -> Result<T, TimedOut> {
-        let own = own_index::<M>();
+        let caller = own_index::<M>();
         loop {
-            threads.take(own);
+            threads.take(caller);
             // SAFETY: the scheduler's lock is held.
             let content = unsafe { &mut *self.0.get() };
             if content.sent != content.received {
                 let message = content.messages[content.received % N];
                 content.received = content.received.wrapping_add(1);
                 if content.senders.is_empty() {
-                    threads.give_back(own);
+                    threads.give_back(caller);
                 } else {
-                    content.call_sender(threads, own);
+                    content.call_sender(threads, caller);
                 }
                 return Ok(message);
             }
             if until != NEVER && M::now() >= until {
                 content.waiting = None;
-                threads.give_back(own);
+                threads.give_back(caller);
                 return Err(TimedOut);
             }
-            content.waiting = Some(own);
-            threads.block_locked(own, until);
+            content.waiting = Some(caller);
+            threads.block_locked(caller, until);
         }
     }
 
@@ -169,14 +169,14 @@ impl<T: Copy, const N: usize> Content<T, N> {
     fn put_and_pass<M: Machine, P: Policy, const K: usize>(
         &mut self,
         threads: &Threads<M, P, K>,
-        own: u64,
+        caller: u64,
         message: &T,
     ) {
         self.messages[self.sent % N] = *message;
         self.sent = self.sent.wrapping_add(1);
         match self.waiting.take() {
-            Some(consumer) => threads.hand_to(own, consumer),
-            None => threads.give_back(own),
+            Some(consumer) => threads.hand_to(caller, consumer),
+            None => threads.give_back(caller),
         }
     }
 
@@ -185,11 +185,11 @@ impl<T: Copy, const N: usize> Content<T, N> {
     fn call_sender<M: Machine, P: Policy, const K: usize>(
         &self,
         threads: &Threads<M, P, K>,
-        own: u64,
+        caller: u64,
     ) {
         match threads.state_locked().next_waiter(&self.senders) {
-            Some(sender) => threads.rouse(own, index_of(sender)),
-            None => threads.give_back(own),
+            Some(sender) => threads.rouse(caller, index_of(sender)),
+            None => threads.give_back(caller),
         }
     }
 }

@@ -44,17 +44,17 @@ impl Semaphore {
         threads: &Threads<M, P, N>,
         until: Time,
     ) -> Result<(), TimedOut> {
-        let own = own_index::<M>();
-        threads.take(own);
+        let caller = own_index::<M>();
+        threads.take(caller);
         let taken = match self.count.get().checked_sub(1) {
-            Some(left) => {
-                self.count.set(left);
+            Some(rest) => {
+                self.count.set(rest);
                 Ok(())
             }
             None if until == 0 => Err(TimedOut),
-            None => threads.wait_in(own, &self.waiters, until),
+            None => threads.wait_in(caller, &self.waiters, until),
         };
-        threads.give_back(own);
+        threads.give_back(caller);
         taken
     }
 
@@ -74,17 +74,17 @@ impl Semaphore {
         &self,
         threads: &Threads<M, P, N>,
     ) -> Result<(), Full> {
-        let own = own_index::<M>();
-        threads.take(own);
+        let caller = own_index::<M>();
+        threads.take(caller);
         if !self.waiters.is_empty()
             && let Some(thread) = threads.state_locked().next_waiter(&self.waiters)
         {
-            threads.rouse(own, index_of(thread));
+            threads.rouse(caller, index_of(thread));
             return Ok(());
         }
         let full = self.count.get() == self.maximum;
         self.count.set(self.count.get() + u32::from(!full));
-        threads.give_back(own);
+        threads.give_back(caller);
         if full { Err(Full) } else { Ok(()) }
     }
 

@@ -211,13 +211,13 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
 
     /// Changes a thread's parameters, then runs the thread that the policy picks. Returns false if the policy refuses them.
     pub fn set_parameters(&self, index: u64, parameters: P::Parameters) -> bool {
-        let own = own_index::<M>();
-        self.take(own);
+        let caller = own_index::<M>();
+        self.take(caller);
         let state = self.state_locked();
         state.settle::<M>();
         let thread = thread_of(index);
         let set = state.scheduler.set_parameters(thread, parameters, M::now());
-        self.reschedule(own);
+        self.reschedule(caller);
         set.is_ok()
     }
 
@@ -244,13 +244,13 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     }
 
     /// Index of the calling thread.
-    pub fn own(&self) -> u64 {
+    pub fn current(&self) -> u64 {
         own_index::<M>()
     }
 
     /// Returns the machine's name of the thread.
     pub fn name(&self, index: u64) -> u64 {
-        self.with(|state| state.name_of(index, M::own()))
+        self.with(|state| state.name_of(index, M::scheduler_thread()))
     }
 
     /// Ends the calling thread: it never runs again, nor is its place used again.
@@ -310,13 +310,13 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     /// Makes thread 0's decision, with its timer at most at `until`, and returns the name of the next thread. Returns
     /// `None` if a report is due first; exhausted budgets count as reports only with `expired`, because no budget pays for them.
     fn decide(&self, until: Time, expired: bool) -> Option<(Decided, u64)> {
-        let own = own_index::<M>();
+        let caller = own_index::<M>();
         loop {
-            self.take(own);
+            self.take(caller);
             let state = self.state_locked();
             state.take_in::<M>();
             if !state.is_told_all(expired) {
-                self.hand_back(own);
+                self.hand_back(caller);
                 return None;
             }
             let mut decided = state.decide::<M>();
@@ -325,7 +325,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             let idle = state.idle;
             let name = decided.thread.map_or(idle, |thread| state.name(thread));
             // A thread that waited for the lock may have decided otherwise; this decision is then stale.
-            if !self.hand_back(own) {
+            if !self.hand_back(caller) {
                 return Some((decided, name));
             }
         }
@@ -341,15 +341,15 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     pub fn wait_notified(&self, receive: u64) -> Result<u64, M::Error> {
         let count = M::receive(receive)?;
         let began = M::now();
-        let (own, epoch) = (own_index::<M>(), M::scb().epoch.load(Relaxed));
-        let alone = self.lock.try_take(own);
+        let (caller, epoch) = (own_index::<M>(), M::scb().epoch.load(Relaxed));
+        let alone = self.lock.try_take(caller);
         if !alone {
-            self.take(own);
+            self.take(caller);
         }
         let state = self.state_locked();
         state.settle::<M>();
         state.hear::<M>();
-        let interrupts = state.served_since::<M>(thread_of(own));
+        let interrupts = state.served_since::<M>(thread_of(caller));
         let now = M::now();
         // Other threads ran meanwhile if the epoch changed; then the switch is not the scheduler's own.
         let way = match alone && M::scb().epoch.load(Relaxed) == epoch {
@@ -357,8 +357,8 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             false => 0,
         };
         let cycles = way + interrupts;
-        state.scheduler.surcharge(thread_of(own), cycles, now);
-        self.reschedule(own);
+        state.scheduler.surcharge(thread_of(caller), cycles, now);
+        self.reschedule(caller);
         Ok(count)
     }
 
@@ -367,38 +367,38 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     ///
     /// # Errors
     /// The machine's refusal.
-    pub fn end_point(&self, maker: &mut M::Maker, index: u64) -> Result<[u64; 2], M::Error> {
+    pub fn receive_end(&self, maker: &mut M::Maker, index: u64) -> Result<[u64; 2], M::Error> {
         let name = self.with(|state| {
             state.listeners += 1;
-            state.name_of(index, M::own())
+            state.name_of(index, M::scheduler_thread())
         });
-        M::end_point(maker, name)
+        M::receive_end(maker, name)
     }
 
     /// Blocks the caller until it is woken or `until` has come; which of them it was. A wake-up that
     /// came before is answered at once.
     pub fn block(&self, until: Time) -> Wakeup {
-        let own = own_index::<M>();
-        self.take(own);
-        self.block_locked(own, until);
-        self.with(|state| state.scheduler.last_wakeup(thread_of(own)))
+        let caller = own_index::<M>();
+        self.take(caller);
+        self.block_locked(caller, until);
+        self.with(|state| state.scheduler.last_wakeup(thread_of(caller)))
     }
 
     /// Blocks the caller until `until` has come.
     pub fn sleep_until(&self, until: Time) {
         while M::now() < until {
-            let own = own_index::<M>();
-            self.take(own);
-            self.block_locked(own, until);
+            let caller = own_index::<M>();
+            self.take(caller);
+            self.block_locked(caller, until);
         }
     }
 
     /// Blocks the caller, which holds the lock; the lock is released.
-    pub(crate) fn block_locked(&self, own: u64, until: Time) {
-        let thread = thread_of(own);
+    pub(crate) fn block_locked(&self, caller: u64, until: Time) {
+        let thread = thread_of(caller);
         let state = self.state_locked();
         if let Some(HandOver { consumer, producer }) = state.handed
-            && consumer == own
+            && consumer == caller
             && until == NEVER
         {
             state.handed = None;
@@ -406,80 +406,80 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
                 state.name(thread_of(producer)),
                 M::scb().epoch.load(Relaxed),
             );
-            self.give_back(own);
-            if !self.switch_to(own, producer, name, epoch) {
-                self.take(own);
-                self.reschedule(own);
+            self.give_back(caller);
+            if !self.switch_to(caller, producer, name, epoch) {
+                self.take(caller);
+                self.reschedule(caller);
             }
             return;
         }
         state.settle::<M>();
         if state.scheduler.block(thread, until, M::now()).is_some() {
-            self.give_back(own);
+            self.give_back(caller);
             return;
         }
-        self.reschedule(own);
+        self.reschedule(caller);
     }
 
     /// Wakes a thread; it runs at once if the policy says so. One that waits in the kernel is the
     /// kernel's to wake.
     pub fn wakeup(&self, index: u64) {
-        let own = own_index::<M>();
-        self.take(own);
+        let caller = own_index::<M>();
+        self.take(caller);
         if self.state_locked().outside.contains(thread_of(index)) {
-            self.give_back(own);
+            self.give_back(caller);
         } else {
             let state = self.state_locked();
             state.settle::<M>();
             state.scheduler.wakeup(thread_of(index), M::now());
-            self.reschedule(own);
+            self.reschedule(caller);
         }
     }
 
     /// Wakes a thread that finds elsewhere what it was woken for. The lock is held, and released.
     #[inline(always)]
-    pub(crate) fn rouse(&self, own: u64, index: u64) {
+    pub(crate) fn rouse(&self, caller: u64, index: u64) {
         let state = self.state_locked();
         state.settle::<M>();
         state.rouse::<M>(thread_of(index));
-        self.reschedule(own);
+        self.reschedule(caller);
     }
 
     /// Wakes a thread that waits for what the caller, which holds the lock, has put in its place; the
     /// lock is released. Where the policy cannot but pick it, it runs at once without a pick.
     #[inline(always)]
-    pub(crate) fn hand_to(&self, own: u64, consumer: u64) {
+    pub(crate) fn hand_to(&self, caller: u64, consumer: u64) {
         let state = self.state_locked();
         let thread = thread_of(consumer);
         let policy = state.scheduler.policy();
-        if own == OWN || state.handed.is_some() || !policy.outranks(thread, thread_of(own)) {
-            self.rouse(own, consumer);
+        if caller == OWN || state.handed.is_some() || !policy.outranks(thread, thread_of(caller)) {
+            self.rouse(caller, consumer);
             return;
         }
         state.handed = Some(HandOver {
             consumer,
-            producer: own,
+            producer: caller,
         });
         let (name, epoch) = (state.name(thread), M::scb().epoch.load(Relaxed));
-        self.give_back(own);
-        if !self.switch_to(own, consumer, name, epoch) {
-            self.take(own);
-            self.reschedule(own);
+        self.give_back(caller);
+        if !self.switch_to(caller, consumer, name, epoch) {
+            self.take(caller);
+            self.reschedule(caller);
         }
     }
 
     /// Lets equals run.
     pub fn yield_now(&self) {
-        let own = own_index::<M>();
-        self.take(own);
+        let caller = own_index::<M>();
+        self.take(caller);
         let state = self.state_locked();
         state.settle::<M>();
-        state.scheduler.yield_now(thread_of(own), M::now());
-        self.reschedule(own);
+        state.scheduler.yield_now(thread_of(caller), M::now());
+        self.reschedule(caller);
     }
 
     /// Runs the thread that the policy picks. The lock is held, and released.
-    pub(crate) fn reschedule(&self, own: u64) {
+    pub(crate) fn reschedule(&self, caller: u64) {
         loop {
             let state = self.state_locked();
             let Decided {
@@ -489,26 +489,26 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
                 epoch,
             } = state.decide::<M>();
             let next = thread.map_or(OWN, index_of);
-            let name = thread.map_or(M::own(), |thread| state.name(thread));
+            let name = thread.map_or(M::scheduler_thread(), |thread| state.name(thread));
             let sooner = state.is_sooner(timer, epoch);
             if sooner {
                 state.note_armed(&self.lock, timer, epoch);
             }
-            if self.hand_back(own) {
+            if self.hand_back(caller) {
                 // Another thread decided in the meantime; this decision is stale.
-                self.take(own);
+                self.take(caller);
                 continue;
             }
             let done = if sooner || time != M::SAME_TIME {
                 // The kernel keeps the time-out; to dispatch oneself is to set it, and the time, alone.
                 M::dispatch(name, time, sooner.then_some(timer), epoch)
             } else {
-                next == own || self.switch_to(own, next, name, epoch)
+                next == caller || self.switch_to(caller, next, name, epoch)
             };
             if done {
                 return;
             }
-            self.take(own);
+            self.take(caller);
         }
     }
 }

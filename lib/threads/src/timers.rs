@@ -69,12 +69,12 @@ impl<const K: usize> Timers<K> {
         due: Time,
         expiry: Expiry,
     ) -> bool {
-        let own = own_index::<M>();
-        threads.take(own);
+        let caller = own_index::<M>();
+        threads.take(caller);
         // SAFETY: the scheduler's lock is held.
         let content = unsafe { &mut *self.content.get() };
-        let known = timer < K;
-        if known {
+        let is_timer = timer < K;
+        if is_timer {
             content.expiries[timer] = Some(expiry);
             content.arm(timer, due);
         }
@@ -82,11 +82,11 @@ impl<const K: usize> Timers<K> {
             // It waits for what came first until now.
             Some(server) if content.due.earliest() == Some(due) => {
                 self.server.remove(server);
-                threads.rouse(own, index_of(server));
+                threads.rouse(caller, index_of(server));
             }
-            _ => threads.give_back(own),
+            _ => threads.give_back(caller),
         }
-        known
+        is_timer
     }
 
     /// Stops a timer; whether it was started and had not expired for good.
@@ -95,34 +95,34 @@ impl<const K: usize> Timers<K> {
         threads: &Threads<M, P, N>,
         timer: usize,
     ) -> bool {
-        let own = own_index::<M>();
-        threads.take(own);
+        let caller = own_index::<M>();
+        threads.take(caller);
         // SAFETY: the scheduler's lock is held.
         let content = unsafe { &mut *self.content.get() };
         let running = timer < K && content.expiries[timer].take().is_some();
         if running {
             content.due.disarm(ThreadId(timer as u16));
         }
-        threads.give_back(own);
+        threads.give_back(caller);
         running
     }
 
     /// Serves the timers: the whole work of a thread.
     pub fn serve<M: Machine, P: Policy, const N: usize>(&self, threads: &Threads<M, P, N>) -> ! {
-        let own = own_index::<M>();
+        let caller = own_index::<M>();
         loop {
-            threads.take(own);
+            threads.take(caller);
             // SAFETY: the scheduler's lock is held.
             let content = unsafe { &mut *self.content.get() };
             if let Some((expiry, due)) = content.expire(M::now()) {
-                threads.give_back(own);
+                threads.give_back(caller);
                 (expiry.action)(expiry.argument, due);
                 continue;
             }
             let until = content.due.earliest().unwrap_or(NEVER);
             // Started anew or come: either way it looks again.
-            let _looks_again = threads.wait_in(own, &self.server, until);
-            threads.give_back(own);
+            let _looks_again = threads.wait_in(caller, &self.server, until);
+            threads.give_back(caller);
         }
     }
 }

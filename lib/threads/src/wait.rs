@@ -45,10 +45,10 @@ impl Waiters {
 
     /// The threads that waited when it was called.
     pub(crate) fn iter(&self) -> impl Iterator<Item = ThreadId> {
-        let mut left = self.0.get();
+        let mut waiting = self.0.get();
         core::iter::from_fn(move || {
-            let thread = (left != 0).then(|| ThreadId(left.trailing_zeros() as u16))?;
-            left &= left - 1;
+            let thread = (waiting != 0).then(|| ThreadId(waiting.trailing_zeros() as u16))?;
+            waiting &= waiting - 1;
             Some(thread)
         })
     }
@@ -56,13 +56,18 @@ impl Waiters {
 
 impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     /// Waits in `waiters` until taken out, or until `until`. The lock is held before and afterwards.
-    pub(crate) fn wait_in(&self, own: u64, waiters: &Waiters, until: Time) -> Result<(), TimedOut> {
-        let thread = thread_of(own);
+    pub(crate) fn wait_in(
+        &self,
+        caller: u64,
+        waiters: &Waiters,
+        until: Time,
+    ) -> Result<(), TimedOut> {
+        let thread = thread_of(caller);
         self.state_locked().queue_up(thread);
         waiters.insert(thread);
         loop {
-            self.block_locked(own, until);
-            self.take(own);
+            self.block_locked(caller, until);
+            self.take(caller);
             if !waiters.contains(thread) {
                 return Ok(());
             }

@@ -8,13 +8,13 @@
 //! overflow. VCPUs have the decisions of their starts and ends on top of their budgets, and a budget has what the runtime
 //! takes of each job.
 
-mod deciding;
+mod overhead;
 mod responses;
 
 use crate::binding::{Bound, DEVICES, device_periods};
 use crate::language::{Buffering, Flow, MILLION, SOURCE};
 use crate::repository::Repository;
-use bulkhead_analysis::deciding::Deciding;
+use bulkhead_analysis::core_overhead::CoreOverhead;
 use bulkhead_analysis::pipeline::{Passage, Stage, Stream, buffer_by_rates};
 use bulkhead_analysis::utilisation::{Fraction, WHOLE};
 use bulkhead_analysis::{Reservation, Time};
@@ -144,7 +144,7 @@ pub struct Judge<'a, const N: usize> {
     bound: &'a Bound<'a, N>,
     servers: [(Time, Time, Owner); N],
     /// VCPUs with their decisions, and decisions that are more important than all VCPUs.
-    deciding: Deciding,
+    core_overhead: CoreOverhead,
     mains: [Reservation; N],
     found: [Option<Time>; N],
 }
@@ -174,7 +174,7 @@ impl<'a, const N: usize> Judge<'a, N> {
         Self {
             bound,
             servers: [(0, 0, Owner::Load(0)); N],
-            deciding: Deciding::new(),
+            core_overhead: CoreOverhead::new(),
             mains: [NOTHING; N],
             found: [None; N],
         }
@@ -232,10 +232,10 @@ impl<'a, const N: usize> Judge<'a, N> {
     ) -> Result<Time, Violation> {
         let repository = self.bound.repository;
         let (io_sharers, sharers) = self.bound.sharers(device);
-        let own = &repository.devices[device];
-        let period = repository.ios[own.io].period();
+        let at = &repository.devices[device];
+        let period = repository.ios[at.io].period();
         let io = (period, io_sharers, devices.io[device]);
-        let main = own
+        let main = at
             .main
             .map(|main| (main.period, sharers, devices.main[device]));
         let order = if inwards {
@@ -246,8 +246,8 @@ impl<'a, const N: usize> Judge<'a, N> {
         let mut servers = order.into_iter().flatten();
         let spent = servers.try_fold(0, |spent: Time, (period, sharers, response)| {
             let since = stream.since.checked_add(spent)?;
-            let through = Stream { since, ..stream }.through(period, sharers, response)?;
-            spent.checked_add(through)
+            let after = Stream { since, ..stream }.after_device(period, sharers, response)?;
+            spent.checked_add(after)
         });
         spent.ok_or(Violation::Device { device })
     }
@@ -475,10 +475,10 @@ pub fn periods<const N: usize>(bound: &Bound<'_, N>, setting: &Setting<N>, stage
 #[must_use]
 pub fn fixed_periods<const N: usize>(bound: &Bound<'_, N>, stage: usize) -> Time {
     let repository: &Repository<'_> = bound.repository;
-    let own = bound
+    let functions = bound
         .devices(stage)
         .map(|device| &repository.devices[device]);
-    own.fold(0, |sum: Time, device| {
+    functions.fold(0, |sum: Time, device| {
         sum.saturating_add(device_periods(repository, device))
     })
 }

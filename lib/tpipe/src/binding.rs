@@ -208,7 +208,7 @@ impl<'a, const N: usize> Bound<'a, N> {
     fn check(&self, index: usize) -> Result<(), Misfit> {
         let function = self.function(index);
         let stages = self.pipeline.stages();
-        let own = &stages[index];
+        let at = &stages[index];
         if let Some(only) = function
             .buffering
             .filter(|only| *only != self.pipeline.buffering)
@@ -223,12 +223,12 @@ impl<'a, const N: usize> Bound<'a, N> {
         let fed = if head {
             0
         } else {
-            count(|stage| stage.to, own.from)
+            count(|stage| stage.to, at.from)
         };
         let feeds = if tail {
             0
         } else {
-            count(|stage| stage.from, own.to)
+            count(|stage| stage.from, at.to)
         };
         let inputs = fed + u32::from(function.source.is_some());
         let outputs = feeds + u32::from(function.sink.is_some());

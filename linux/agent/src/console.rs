@@ -24,17 +24,17 @@ pub(crate) fn say(text: Arguments<'_>) {
 
 /// Writes a whole line, in parts if there is no room, or reports how much of it was written.
 pub(crate) fn type_in(file: &mut impl Write, line: &str) -> io::Result<()> {
-    let mut left = line.as_bytes();
+    let mut remaining = line.as_bytes();
     let mut patience = PATIENCE;
-    while !left.is_empty() {
-        let written = match file.write(left) {
+    while !remaining.is_empty() {
+        let written = match file.write(remaining) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
             written => written?,
         };
-        left = left.get(written..).unwrap_or_default();
+        remaining = remaining.get(written..).unwrap_or_default();
         if written == 0 {
             if patience == 0 {
-                let (written, all) = (line.len() - left.len(), line.len());
+                let (written, all) = (line.len() - remaining.len(), line.len());
                 let reason = format!("nobody reads it: {written} of {all} bytes were told");
                 return Err(io::Error::new(io::ErrorKind::TimedOut, reason));
             }

@@ -63,11 +63,12 @@ fn entries_since_up(status: &Status) -> Vec<String> {
             *count += now.saturating_sub(*at_up);
         }
     }
-    let some = TRAP_NAMES
+    let counted = TRAP_NAMES
         .iter()
         .zip(counts)
         .filter(|(_, count)| *count > 0);
-    some.map(|(name, count)| format!("{name} {count}"))
+    counted
+        .map(|(name, count)| format!("{name} {count}"))
         .collect()
 }
 

@@ -96,8 +96,8 @@ impl Can {
     /// The interface went down.
     pub fn receive(&self, milliseconds: u16) -> Result<Option<Frame>, Error> {
         let mut ready = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
-        let came = poll(&mut ready, PollTimeout::from(milliseconds));
-        if came.map_err(Error::errno(&self.name))? == 0 {
+        let ready_count = poll(&mut ready, PollTimeout::from(milliseconds));
+        if ready_count.map_err(Error::errno(&self.name))? == 0 {
             return Ok(None);
         }
         let mut bytes = [0; FRAME_BYTES];

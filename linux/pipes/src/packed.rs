@@ -2,17 +2,9 @@
 
 use crate::plan::{Crossing, End, Pipe, Placement, Plan, Source, Stage};
 use bulkhead_abi::name_text;
-use bulkhead_abi::pipe::{self, ANY, NONE, OnOverrun, Pipes};
+use bulkhead_abi::pipe::{self, ANY, EndpointKind, NONE, OnOverrun, Pipes};
 use std::ops::Range;
 use zerocopy::IntoBytes;
-
-/// Endpoint of messages to and from other machines.
-const BRIDGE: &str = "bridge";
-/// Endpoint of messages that are kept in a file.
-const TRACE: &str = "trace";
-/// Endpoints for reading and writing that are no device's. A timer-driven first stage of the
-/// library reads the empty name.
-const BUILT_IN: [&[&str]; 2] = [&["", "timer", BRIDGE], &["", TRACE, "null", BRIDGE]];
 
 impl Plan {
     /// Decodes a plan. Returns nothing if `bytes` is no plan.
@@ -63,6 +55,7 @@ fn unpack(all: &Pipes<'_>, pipe: &pipe::Pipe, range: Range<usize>) -> Option<Pip
 }
 
 fn stage(pipe: &pipe::Pipe, stage: &pipe::Stage, is_last: bool) -> Stage {
+    let [source, sink] = stage.endpoints();
     Stage {
         function: name_text(&stage.function).to_owned(),
         runtime_ns: stage.capacity_ns,
@@ -73,7 +66,7 @@ fn stage(pipe: &pipe::Pipe, stage: &pipe::Stage, is_last: bool) -> Stage {
         places: stage.buffer,
         source: match (stage.from, end(stage, 0), pipe.fifo) {
             (0, Some(end), _) => Source::Can(end),
-            (0, ..) if name_text(&stage.source) == BRIDGE => Source::Bridge,
+            (0, ..) if source == EndpointKind::Bridge => Source::Bridge,
             (0, None, 0) => Source::Timer(stage.period_ns),
             (0, None, _) => Source::Timer(pipe.interval_ns),
             _ => Source::Stages,
@@ -84,8 +77,8 @@ fn stage(pipe: &pipe::Pipe, stage: &pipe::Stage, is_last: bool) -> Stage {
             core => Placement::Core(core as usize),
         },
         traced: is_last,
-        filed: name_text(&stage.sink) == TRACE,
-        bridged: name_text(&stage.sink) == BRIDGE,
+        filed: sink == EndpointKind::Trace,
+        bridged: sink == EndpointKind::Bridge,
         on_overrun: OnOverrun::of(stage.on_overrun),
         fallback: match (pipe.max_age_ns, name_text(&stage.fallback)) {
             (0, _) | (_, "") => None,
@@ -98,7 +91,7 @@ fn stage(pipe: &pipe::Pipe, stage: &pipe::Stage, is_last: bool) -> Stage {
 fn end(stage: &pipe::Stage, which: usize) -> Option<End> {
     let name = name_text([&stage.source, &stage.sink][which]);
     let identifier = stage.identifiers[which];
-    (!BUILT_IN[which].contains(&name)).then(|| End {
+    (stage.endpoints()[which] == EndpointKind::Device).then(|| End {
         place: Some(name.to_owned()),
         identifier: (identifier != ANY).then_some(identifier),
     })
@@ -111,22 +104,33 @@ mod tests {
 
     #[test]
     fn ends_at_devices_are_known_from_what_is_built_in() {
-        let stage = |source, sink| pipe::Stage {
-            source: name_field(source),
-            sink: name_field(sink),
+        let stage = |kinds: [EndpointKind; 2]| pipe::Stage {
+            source: name_field("0000:01:02.0"),
+            sink: name_field("0000:01:03.0"),
+            endpoint_kinds: kinds.map(|kind| kind as u8),
             identifiers: [0x140, ANY],
             ..pipe::Stage::default()
         };
-        let at = stage("0000:01:02.0", "0000:01:03.0");
+        let at = stage([EndpointKind::Device; 2]);
         let found = [0, 1].map(|which| end(&at, which).expect("a device"));
         assert_eq!(found[0].place.as_deref(), Some("0000:01:02.0"));
         assert_eq!(found.map(|end| end.identifier), [Some(0x140), None]);
-        for (source, sink) in [("timer", "trace"), ("", "null"), ("", "bridge"), ("", "")] {
-            let none = stage(source, sink);
-            assert_eq!([0, 1].map(|which| end(&none, which)), [None, None]);
+        for kind in EndpointKind::ALL {
+            let found = [0, 1].map(|which| end(&stage([kind; 2]), which).is_some());
+            assert_eq!(found, [kind == EndpointKind::Device; 2], "{kind:?}");
         }
-        let bridged = super::stage(&pipe::Pipe::default(), &stage("bridge", ""), false);
-        assert_eq!(bridged.source, Source::Bridge);
+        let unknown = pipe::Stage {
+            endpoint_kinds: [u8::MAX; 2],
+            ..at
+        };
+        assert_eq!([0, 1].map(|which| end(&unknown, which)), [None, None]);
+        let unpacked = |kinds| super::stage(&pipe::Pipe::default(), &stage(kinds), false);
+        let imported = unpacked([EndpointKind::Bridge, EndpointKind::Trace]);
+        assert_eq!(imported.source, Source::Bridge);
+        assert!(imported.filed && !imported.bridged);
+        let exported = unpacked([EndpointKind::Timer, EndpointKind::Bridge]);
+        assert_eq!(exported.source, Source::Timer(0));
+        assert!(exported.bridged && !exported.filed);
     }
 
     #[test]

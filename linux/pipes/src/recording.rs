@@ -80,11 +80,11 @@ impl Leaving {
     fn file(&mut self, all: &[Left]) -> Result<(), Error> {
         let mut failed = None;
         self.files.retain(|(pipe, place), file| {
-            let own = |left: &&Left| left.places.pipe == *pipe && left.places.tail == *place;
-            let own: Vec<_> = all.iter().filter(own).collect();
-            let written = match own.as_slice() {
+            let is_tail = |left: &&Left| left.places.pipe == *pipe && left.places.tail == *place;
+            let is_tail: Vec<_> = all.iter().filter(is_tail).collect();
+            let written = match is_tail.as_slice() {
                 [] => Ok(()),
-                own => file.write(own),
+                is_tail => file.write(is_tail),
             };
             let path = || file.path().to_owned();
             written

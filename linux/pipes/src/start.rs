@@ -357,7 +357,7 @@ impl<'b> Builder<'b> {
         let ends = Ends::open(stage, self.around.interface);
         let ends = ends.map_err(|error| self.device(error))?;
         let work = Work::new(function, inputs, head, number as u64 + 1);
-        let work = work.across(self.across[number], ticks(), fallback);
+        let work = work.remote_inputs(self.across[number], ticks(), fallback);
         Ok(Ready {
             work: match stage.source {
                 Source::Bridge => work.entering(ticks()),

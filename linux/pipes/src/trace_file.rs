@@ -39,8 +39,8 @@ impl TraceFile {
     }
 
     /// Appends lines for messages that left.
-    pub(crate) fn write(&mut self, left: &[&Left]) -> io::Result<()> {
-        let text: String = left.iter().map(|left| line(left)).collect();
+    pub(crate) fn write(&mut self, exits: &[&Left]) -> io::Result<()> {
+        let text: String = exits.iter().map(|exits| line(exits)).collect();
         if self.bytes + text.len() as u64 > MOST {
             fs::rename(&self.path, self.path.with_extension("trace.old"))?;
             self.file = File::create(&self.path)?;
@@ -52,12 +52,12 @@ impl TraceFile {
     }
 }
 
-fn line(left: &Left) -> String {
-    let entries = left.message.entries.iter();
+fn line(exit: &Left) -> String {
+    let entries = exit.message.entries.iter();
     let newest = entries.max_by_key(|entry| entry.at);
     let (number, at) = newest.map_or((0, 0), |entry| (entry.number, entry.at));
-    let [first, second] = left.message.data;
-    format!("{} {at} {number} {first:x} {second:x}\n", left.at)
+    let [first, second] = exit.message.data;
+    format!("{} {at} {number} {first:x} {second:x}\n", exit.at)
 }
 
 #[cfg(test)]

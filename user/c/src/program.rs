@@ -158,7 +158,7 @@ unsafe extern "C" fn slite_thread(function: Body, argument: *mut c_void, task: *
 
 #[unsafe(no_mangle)]
 extern "C" fn slite_thread_self() -> i32 {
-    THREADS.own() as i32
+    THREADS.current() as i32
 }
 
 #[unsafe(no_mangle)]
@@ -268,7 +268,7 @@ fn status(result: Result<u64, Status>) -> i32 {
 unsafe extern "C" fn slite_end_point(thread: i32, place: *mut ReceiveEnd) -> i32 {
     let sides = MEANS.with(&THREADS, |means| {
         let first = means.as_mut()?;
-        THREADS.end_point(first, thread as u64).ok()
+        THREADS.receive_end(first, thread as u64).ok()
     });
     let Ok(Some([receive, send])) = sides else {
         return REFUSED;

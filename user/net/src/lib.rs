@@ -6,16 +6,16 @@
 #![no_std]
 
 mod card;
+mod exclusive;
 mod fault;
 pub mod frames;
-mod one;
 mod udp;
 mod wire;
 
 pub use bulkhead_virtio_net::{Incoming, Outgoing};
 pub use card::{Card, Opened, Problem, drive, drive_from, open};
+pub use exclusive::One;
 pub use fault::Fault;
-pub use one::One;
 pub use smoltcp::iface::SocketStorage;
 pub use udp::{Buffers, Peer, Udp, peer};
 pub use wire::Wire;

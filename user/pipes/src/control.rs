@@ -16,6 +16,7 @@ use crate::table::{self, Entry};
 use crate::{CORE, client_pipes, endpoints, planner, say, stage};
 use bulkhead_abi::component::console;
 use bulkhead_abi::name_text;
+use bulkhead_abi::pipe::EndpointKind;
 use bulkhead_abi::repository::{Function, MAX_LINE, Repository, long_name_field, long_name_text};
 use bulkhead_component::first::Timing;
 use bulkhead_component::invocation::invoke;
@@ -166,8 +167,8 @@ fn read_input() -> Option<impl Iterator<Item = u8>> {
     }
     let reply = invoke(slot, [console::READ, 0, 0, 0, 0]);
     let [count, bytes @ ..] = reply.value.to_le_bytes();
-    let some = reply.status == 0 && count != 0;
-    some.then(|| bytes.into_iter().take(count.into()))
+    let is_read = reply.status == 0 && count != 0;
+    is_read.then(|| bytes.into_iter().take(count.into()))
 }
 
 /// Finds a pipe that the planner is not changing.
@@ -276,18 +277,18 @@ fn show_functions(timing: &Timing) {
             1 => "four-slot buffers",
             _ => "lossless buffers",
         };
-        let end = |device: u32, name: &[u8; bulkhead_abi::NAME_LEN]| {
+        let name = |device: u32, name, kind: EndpointKind| {
             let device = devices.get(device as usize);
-            device.map_or(long_name_field(name_text(name)), |one| one.name)
+            match (device, kind) {
+                (Some(device), _) => long_name_text(&device.name),
+                (None, EndpointKind::Device) => name_text(name),
+                (None, EndpointKind::Absent) => "nothing",
+                (None, built_in) => built_in.word(),
+            }
         };
-        let ends = [
-            end(function.reads, &function.source),
-            end(function.writes, &function.sink),
-        ];
-        let [reads, writes] = ends.each_ref().map(|end| match long_name_text(end) {
-            "" => "nothing",
-            name => name,
-        });
+        let [source, sink] = function.endpoints();
+        let reads = name(function.reads, &function.source, source);
+        let writes = name(function.writes, &function.sink, sink);
         let core = cores.get(function.core as usize);
         say!(
             "function {}: on {}, WCET {} us, {}, {} inputs, {} outputs, {buffers}, reads {reads}, writes {writes}",

@@ -11,7 +11,7 @@ use crate::remote_partition::{self, PeerChannels};
 use crate::shared_state::{self, Word};
 use crate::stage::{self, Common};
 use crate::table::{self, Entry};
-use crate::{CORE, Failure, crossing, memory, vcpu_pool, watch};
+use crate::{CORE, Failure, crossing, memory, recorder, vcpu_pool};
 use bulkhead_abi::pipe::Stage;
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_component::first::Timing;
@@ -61,7 +61,7 @@ pub(crate) fn start(
     common: Common,
 ) -> Result<(), Failure> {
     let types = timing.repository.is_some();
-    if !watch::find_heart(env) && !types {
+    if !recorder::find_heart(env) && !types {
         return Ok(());
     }
     let vcpu = CORE.create_least(first);
@@ -84,7 +84,7 @@ extern "C" fn obey(_: u64) -> ! {
     let means = MEANS.with(&CORE.threads, |means| *means).ok().flatten();
     let mut done = 0;
     loop {
-        watch::beat();
+        recorder::beat();
         let issued = word(COMMANDS).load(Acquire);
         if let (true, Some(means)) = (issued != done, &means) {
             done = issued;
@@ -96,7 +96,7 @@ extern "C" fn obey(_: u64) -> ! {
             word(DONE).fetch_or(bit, Release);
         }
         CORE.threads
-            .sleep_until(clock::now() + ticks(watch::PAUSE_NS));
+            .sleep_until(clock::now() + ticks(recorder::PAUSE_NS));
     }
 }
 
@@ -137,9 +137,9 @@ fn rests(number: usize, stage: &Stage) -> bool {
         if clock::now() > until {
             return false;
         }
-        watch::beat();
+        recorder::beat();
         CORE.threads
-            .sleep_until(clock::now() + ticks(watch::PAUSE_NS));
+            .sleep_until(clock::now() + ticks(recorder::PAUSE_NS));
     }
     true
 }

@@ -12,10 +12,11 @@
 //! gets the queue drains it before its pipe begins.
 
 use crate::stage::{self, STAGES};
-use crate::{CORE, Failure, can, card, endpoints, fanout, planner, shared_state, table, vcpu_pool};
+use crate::{
+    CORE, Failure, can, endpoints, fanout, network_card, planner, shared_state, table, vcpu_pool,
+};
 use bulkhead_abi::kernel::{Operation, first};
-use bulkhead_abi::name_text;
-use bulkhead_abi::pipe::{ANY, NONE, Stage};
+use bulkhead_abi::pipe::{ANY, EndpointKind, NONE, Stage};
 use bulkhead_abi::trace::PORT;
 use bulkhead_can_port::Queue;
 use bulkhead_component::call::call;
@@ -91,7 +92,7 @@ pub(crate) fn start(
     let cause = most_important(timing).ok_or(missing)?;
     let index = CORE.threads.spawn(first, serve, Binding { vcpu, cause })?;
     SERVED[1].store(index, Relaxed);
-    let [receive, send] = CORE.threads.end_point(first, index)?;
+    let [receive, send] = CORE.threads.receive_end(first, index)?;
     LINE[0].store(receive, Relaxed);
     LINE[1].store(intid, Relaxed);
     call(first::INTERRUPT, Operation::Listen, [intid, send])?;
@@ -106,9 +107,9 @@ fn opened(first: &mut First, env: &Environment, timing: &Timing) -> Result<(u32,
         "endpoints",
         "the component drives no device",
     ))?;
-    let station = card::station(timing);
+    let station = network_card::station(timing);
     match station {
-        Some(station) => card::open(first, function, station)?,
+        Some(station) => network_card::open(first, function, station)?,
         None => can::open(function)?,
     }
     IS_CARD.store(station.is_some(), Relaxed);
@@ -158,7 +159,7 @@ pub(crate) fn attach(number: usize, stage: &Stage) {
         }
     }
     if writes(stage) {
-        card::attach(stage);
+        network_card::attach(stage);
     }
     if writes(stage) && gathers != NONE {
         fanout::attach(number, gathers);
@@ -207,13 +208,13 @@ pub(crate) fn work_for_most_important(timing: &Timing) {
 }
 
 fn reads(stage: &Stage) -> bool {
-    shared_state::is_here(stage)
-        && stage.from == 0
-        && !matches!(name_text(&stage.source), "" | "timer")
+    let [source, _] = stage.endpoints();
+    shared_state::is_here(stage) && stage.from == 0 && source == EndpointKind::Device
 }
 
 fn writes(stage: &Stage) -> bool {
-    shared_state::is_here(stage) && !matches!(name_text(&stage.sink), "" | "trace" | "null")
+    let [_, sink] = stage.endpoints();
+    shared_state::is_here(stage) && sink == EndpointKind::Device
 }
 
 /// Returns whether a message is for readers of this identifier.
@@ -266,7 +267,10 @@ fn hand_on(received: &ReceivedFrame) {
 /// The bottom half.
 extern "C" fn serve(_: u64) -> ! {
     let [receive, intid] = LINE.each_ref().map(|word| word.load(Relaxed));
-    let serve: [&mut dyn FnMut(); 2] = [&mut can::server(hand_on), &mut card::server(hand_on)];
+    let serve: [&mut dyn FnMut(); 2] = [
+        &mut can::server(hand_on),
+        &mut network_card::server(hand_on),
+    ];
     let which = usize::from(IS_CARD.load(Relaxed));
     loop {
         serve[which]();
@@ -279,7 +283,7 @@ extern "C" fn serve(_: u64) -> ! {
 /// Says what went wrong, if anything did.
 pub(crate) fn tell() {
     can::tell();
-    card::tell();
+    network_card::tell();
 }
 
 /// Time of reception of the oldest message in a stage's queue.
@@ -319,6 +323,6 @@ impl To {
 pub(crate) fn write(words: [u64; 2], to: To, patience: u64) -> bool {
     match to.address {
         0 => can::write(words, to.identifier, patience),
-        address => card::write(words, to.identifier, address),
+        address => network_card::write(words, to.identifier, address),
     }
 }

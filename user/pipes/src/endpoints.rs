@@ -24,10 +24,10 @@ pub(crate) fn scatters(timing: &Timing, vcpu: u32) -> bool {
 
 /// Functions of the partition that use endpoints.
 pub(crate) fn functions<'b>(all: &Repository<'b>) -> impl Iterator<Item = &'b Function> + use<'b> {
-    let own = own(*all);
+    let is_here = is_here(*all);
     all.functions
         .iter()
-        .filter(move |one| one.endpoint != 0 && own(one))
+        .filter(move |one| one.has_endpoint() && is_here(one))
 }
 
 /// Devices that a function reads and writes.
@@ -37,8 +37,8 @@ pub(crate) fn of<'b>(all: &Repository<'b>, function: &Function) -> [Option<&'b D
 
 /// Devices that a stage of this partition reads and writes.
 pub(crate) fn of_stage<'b>(all: &Repository<'b>, stage: &Stage) -> [Option<&'b Device>; 2] {
-    let own = own(*all);
-    let mut functions = all.functions.iter().filter(|one| own(one));
+    let is_here = is_here(*all);
+    let mut functions = all.functions.iter().filter(|one| is_here(one));
     let function = functions.find(|one| one.function == stage.function);
     function.map_or([None; 2], |function| of(all, function))
 }
@@ -61,7 +61,7 @@ pub(crate) const fn is_own(device: &Device) -> bool {
 }
 
 /// Returns a predicate: whether a function belongs to the partition.
-pub(crate) fn own(all: Repository<'_>) -> impl Fn(&Function) -> bool + '_ {
+pub(crate) fn is_here(all: Repository<'_>) -> impl Fn(&Function) -> bool + '_ {
     let space = move |core: u32| all.cores.get(core as usize).map(|core| core.space);
     move |function| space(function.core) == space(all.head.core)
 }

@@ -6,7 +6,7 @@
 //! guaranteed rate therefore delay no other stage.
 
 use crate::device::{self, ReceivedFrame, To};
-use crate::notes::{self, StagePosition};
+use crate::exit_records::{self, StagePosition};
 use crate::stage::{self, STAGES};
 use crate::{CORE, Failure, endpoints, shared_state};
 use bulkhead_abi::pipe::{ANY, MAX_SHARED, NONE, Stage};
@@ -231,7 +231,7 @@ fn send_next(number: usize) -> bool {
     }
     OVER.fetch_and(!(1 << number), Relaxed);
     if device::write(message.data, to, patience) {
-        notes::left(&place, &message, None);
+        exit_records::record(&place, &message, None);
     } else {
         lost(number);
     }

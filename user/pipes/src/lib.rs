@@ -28,24 +28,24 @@
 #![no_std]
 
 mod can;
-mod card;
 mod client_pipes;
 mod control;
 mod core_commands;
 mod crossing;
 mod device;
 mod endpoints;
+mod exit_records;
 mod fanout;
 mod memory;
-mod notes;
+mod network_card;
 mod planner;
 mod profile;
+mod recorder;
 mod remote_partition;
 mod shared_state;
 mod stage;
 mod table;
 mod vcpu_pool;
-mod watch;
 
 use bulkhead_abi::component::SCHEDULER_FREE;
 use bulkhead_abi::dispatch::EventKind;
@@ -214,7 +214,7 @@ fn start_first(
 ) -> Result<(), Failure> {
     planner::make_vcpu(first, timing)?;
     device::start(first, env, timing, servers)?;
-    watch::start(first, env, timing, servers)?;
+    recorder::start(first, env, timing, servers)?;
     // Before the spare stages, because the console server has capabilities only for the first
     // threads of a component.
     planner::start(first, env, timing, common)?;

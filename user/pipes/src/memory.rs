@@ -47,8 +47,8 @@ pub(crate) fn open_common(timing: &Timing) {
             .take(shared_state::lines())
             .for_each(|line| *line = 0);
         for (pipe, first, count) in shared_state::static_buffers(timing) {
-            let own = all.0.iter_mut().skip(first).take(count);
-            own.for_each(|line| *line = pipe as u8 + 1);
+            let lines = all.0.iter_mut().skip(first).take(count);
+            lines.for_each(|line| *line = pipe as u8 + 1);
         }
     });
 }
@@ -102,8 +102,11 @@ impl Lines {
     }
 
     fn release(&mut self, pipe: usize) {
-        let own = |owner: &&mut u8| usize::from(**owner) == pipe + 1;
-        self.0.iter_mut().filter(own).for_each(|owner| *owner = 0);
+        let is_owner = |owner: &&mut u8| usize::from(**owner) == pipe + 1;
+        self.0
+            .iter_mut()
+            .filter(is_owner)
+            .for_each(|owner| *owner = 0);
     }
 }
 

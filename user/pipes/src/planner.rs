@@ -22,7 +22,7 @@ mod stages;
 use crate::remote_partition::{self, PeerChannel, PeerChannels, RemotePartitions};
 use crate::stage::Common;
 use crate::table::{self, Entry as Pipe, PIPES};
-use crate::{CORE, Failure, client_pipes, memory, say, vcpu_pool, watch};
+use crate::{CORE, Failure, client_pipes, memory, recorder, say, vcpu_pool};
 use bulkhead_abi::name_field;
 use bulkhead_abi::repository::{Head, MAX_FLOW, MAX_LINE};
 use bulkhead_abi::trace::{Event, EventKind};
@@ -32,7 +32,7 @@ use bulkhead_component::stack::Stack;
 use bulkhead_component::{Environment, First, clock};
 use bulkhead_flows::catalogue::PipeCatalogue;
 use bulkhead_flows::command::{self, Command};
-use bulkhead_flows::propose::Guarantee;
+use bulkhead_flows::pipe_admission::Guarantee;
 use bulkhead_guest::Home;
 use bulkhead_sched::NEVER;
 use bulkhead_sched::policy::{Binding, ServerId};
@@ -303,7 +303,7 @@ pub(crate) fn show_room(timing: &Timing, head: &Head) {
     let stack = STACK.with(&CORE.threads, |stack| *stack).ok().flatten();
     let [used, given] = stack.map_or([0; 2], |stack| [stack.used(), stack.bytes()]);
     let [most, each] = vcpu_pool::stacks();
-    let recorder = watch::stack().map_or([0; 2], |stack| [stack.used(), stack.bytes()]);
+    let recorder = recorder::stack().map_or([0; 2], |stack| [stack.used(), stack.bytes()]);
     say!(
         "stacks: planner {used} of {given} bytes, stages up to {most} of {each}, recorder {} of {}",
         recorder[0],
@@ -375,7 +375,7 @@ extern "C" fn plan(_: u64) -> ! {
             planner.serve();
             // Client partitions place requests in memory, without a notification.
             CORE.threads.block(match planner.server {
-                Some(_) => clock::now() + ticks(watch::PAUSE_NS),
+                Some(_) => clock::now() + ticks(recorder::PAUSE_NS),
                 None => NEVER,
             });
         }

@@ -117,12 +117,12 @@ pub(crate) fn ended(stage: usize, released: u64, began: u64) {
 
 /// Prints the overhead of stages once each has run its jobs. Called by the recorder.
 pub(crate) fn tell(stages: &[Stage]) {
-    let left = LEFT.load(Relaxed);
+    let exit = LEFT.load(Relaxed);
     let numbered = CHARGED.iter().zip(stages).enumerate();
     let counted = numbered.filter(|(_, (_, stage))| shared_state::is_here(stage));
     let counted = counted.map(|(number, (charged, _))| (number, charged));
-    let whole = |(_, charged): (usize, &Charged)| charged.jobs.load(Relaxed) >= left;
-    if left == 0 || !counted.clone().all(whole) {
+    let whole = |(_, charged): (usize, &Charged)| charged.jobs.load(Relaxed) >= exit;
+    if exit == 0 || !counted.clone().all(whole) {
         return;
     }
     LEFT.store(0, Relaxed);

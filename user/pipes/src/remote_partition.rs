@@ -10,7 +10,9 @@ use crate::table::PIPES;
 use crate::{CORE, client_pipes};
 use bulkhead_abi::NAME_LEN;
 use bulkhead_abi::pipe::Crossing;
-use bulkhead_abi::repository::{MAX_THROUGH, Repository, Through, long_name_text};
+use bulkhead_abi::repository::{
+    MAX_REMOTE_PARTITIONS, RemotePartition as PackedPartition, Repository, long_name_text,
+};
 use bulkhead_abi::status::{LinkState, State};
 use bulkhead_component::Environment;
 use bulkhead_component::clock::{self, ticks};
@@ -41,25 +43,25 @@ pub(crate) struct PeerChannel {
 }
 
 /// Channels to all of them, by number in the repository.
-pub(crate) type PeerChannels = [Option<PeerChannel>; MAX_THROUGH];
+pub(crate) type PeerChannels = [Option<PeerChannel>; MAX_REMOTE_PARTITIONS];
 
 /// Opens the channels that this component has.
 pub(crate) fn open_channels(env: &Environment, repository: &Repository<'_>) -> PeerChannels {
-    let mut places = [None; MAX_THROUGH];
-    for (place, through) in places.iter_mut().zip(repository.through) {
-        *place = open_channel(env, through);
+    let mut places = [None; MAX_REMOTE_PARTITIONS];
+    for (place, remote) in places.iter_mut().zip(repository.remote_partitions) {
+        *place = open_channel(env, remote);
     }
     places
 }
 
 /// Opens one channel, if this component has it.
-pub(crate) fn open_channel(env: &Environment, through: &Through) -> Option<PeerChannel> {
+pub(crate) fn open_channel(env: &Environment, remote: &PackedPartition) -> Option<PeerChannel> {
     let mut ends = env.channels().iter();
-    let end = ends.find(|end| end.name == through.channel)?;
+    let end = ends.find(|end| end.name == remote.channel)?;
     Some(PeerChannel {
         region: Home::memory(env, end).ok()?,
         link: env.peer_link(end)?,
-        buffers: (through.buffers as usize).min(CROSSINGS),
+        buffers: (remote.buffers as usize).min(CROSSINGS),
     })
 }
 
@@ -116,14 +118,14 @@ pub(crate) struct RemoteEdge {
 
 /// The buffer of an edge to another partition, or nothing for other edges.
 pub(crate) fn remote_edge(places: &PeerChannels, edge: Edge) -> Option<RemoteEdge> {
-    let through = usize::from(edge.through).checked_sub(1)?;
-    let place = (*places.get(through)?)?;
+    let partition = usize::from(edge.remote_partition).checked_sub(1)?;
+    let place = (*places.get(partition)?)?;
     Some(RemoteEdge {
         from: edge.from.into(),
         to: edge.to.into(),
         region: request::buffer(place.region, edge.line.into())?,
         link: place.link,
-        role: PeerRole::Remote(through),
+        role: PeerRole::Remote(partition),
     })
 }
 
@@ -178,7 +180,7 @@ struct RemotePartition {
 
 /// The state for all of them.
 pub(crate) struct RemotePartitions {
-    all: [Option<RemotePartition>; MAX_THROUGH],
+    all: [Option<RemotePartition>; MAX_REMOTE_PARTITIONS],
     /// The last answer and its length.
     text: [u8; TEXT_BYTES],
     length: usize,
@@ -307,7 +309,7 @@ impl RemotePartitions {
             owners.any(|owner| usize::from(owner.pipe) == pipe)
         };
         let bits = self.all.each_ref().map(has);
-        (0..MAX_THROUGH).filter(move |&number| bits.get(number).is_some_and(|has| *has))
+        (0..MAX_REMOTE_PARTITIONS).filter(move |&number| bits.get(number).is_some_and(|has| *has))
     }
 
     /// Edges of a pipe to one of them, with the numbers of their buffers.
@@ -321,13 +323,13 @@ impl RemotePartitions {
 
     /// All edges of a pipe to any of them.
     pub(crate) fn edges(&self, pipe: usize) -> impl Iterator<Item = Edge> {
-        (0..MAX_THROUGH).flat_map(move |through| {
-            let owned = self.owned(through, pipe);
+        (0..MAX_REMOTE_PARTITIONS).flat_map(move |partition| {
+            let owned = self.owned(partition, pipe);
             owned.map(move |(buffer, owner)| Edge {
                 from: owner.from,
                 to: owner.to,
                 line: buffer as u16,
-                through: through as u8 + 1,
+                remote_partition: partition as u8 + 1,
             })
         })
     }
@@ -445,12 +447,12 @@ impl RemotePartitions {
 
     /// Numbers of the partitions that are up and have restarted since a request.
     pub(crate) fn restarted(&self) -> impl Iterator<Item = usize> + use<> {
-        let mut bits = [false; MAX_THROUGH];
+        let mut bits = [false; MAX_REMOTE_PARTITIONS];
         for (number, (bit, other)) in bits.iter_mut().zip(&self.all).enumerate() {
             let link = other.as_ref().map(|other| other.place.link);
             *bit = link.is_some_and(|link| has_restarted(&link, number));
         }
-        (0..MAX_THROUGH).filter(move |&number| bits.get(number).is_some_and(|bit| *bit))
+        (0..MAX_REMOTE_PARTITIONS).filter(move |&number| bits.get(number).is_some_and(|bit| *bit))
     }
 }
 

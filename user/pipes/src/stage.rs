@@ -15,7 +15,7 @@ pub(crate) use wiring::{Common, build, connected, connected_over, take_up};
 
 use crate::device::{self, To};
 use crate::remote_partition::PeerRole;
-use crate::{CORE, Failure, LOAD, fanout, notes, profile, shared_state};
+use crate::{CORE, Failure, LOAD, exit_records, fanout, profile, shared_state};
 use bulkhead_abi::pipe::{OnOverrun, Stage};
 use bulkhead_abi::status::MAX_CORES;
 use bulkhead_component::clock;
@@ -183,7 +183,7 @@ impl Running {
         plan.await_others();
         let start = start_of(plan.pipe);
         let work = Work::new(plan.function, inputs, plan.head, plan.number as u64 + 1);
-        let work = work.across(plan.remote_inputs, start, plan.fallback);
+        let work = work.remote_inputs(plan.remote_inputs, start, plan.fallback);
         Self {
             shared: shared(plan.number),
             next: start.max(clock::now()) + plan.offset,
@@ -445,7 +445,7 @@ impl Running {
             }
             sink => {
                 let mark = (sink == Sink::Trace).then_some(message.data);
-                notes::left(&self.plan.place(), message, mark);
+                exit_records::record(&self.plan.place(), message, mark);
             }
         }
     }
@@ -491,8 +491,8 @@ impl Running {
 }
 
 fn misses(peers: &[Option<Peer>], which: impl Fn(&Peer) -> bool) -> bool {
-    let mut some = peers.iter().flatten().filter(|peer| which(peer));
-    some.any(|peer| !peer.is_there())
+    let mut matching = peers.iter().flatten().filter(|peer| which(peer));
+    matching.any(|peer| !peer.is_there())
 }
 
 impl Fed {
@@ -523,8 +523,8 @@ impl Plan {
         misses(&self.peers, which)
     }
 
-    fn place(&self) -> notes::StagePosition {
-        notes::StagePosition {
+    fn place(&self) -> exit_records::StagePosition {
+        exit_records::StagePosition {
             pipe: self.pipe,
             stage: self.number,
             place: self.place,

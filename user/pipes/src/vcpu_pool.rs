@@ -10,7 +10,7 @@
 
 use crate::stage::{self, STAGES, is_vacant};
 use crate::table::{self, Entry};
-use crate::{CORE, Failure, VCPUS, endpoints, io_periods, shared_state, watch};
+use crate::{CORE, Failure, VCPUS, endpoints, io_periods, recorder, shared_state};
 use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_abi::timing::{MAX_CHUNKS, Vcpu, VcpuKind};
 use bulkhead_analysis::Reservation;
@@ -133,7 +133,9 @@ pub(crate) fn free_on<'t>(
     core: u32,
 ) -> impl Iterator<Item = usize> + 't {
     let free = free_anywhere(timing, replaced);
-    free.filter(move |&number| static_core(timing, number).is_none_or(|own| own == core))
+    free.filter(move |&number| {
+        static_core(timing, number).is_none_or(|static_number| static_number == core)
+    })
 }
 
 /// The core of a static stage of this partition, on which its thread is.
@@ -165,9 +167,9 @@ pub(crate) fn choose(
                 let all = free_anywhere(timing, replaced);
                 all.filter(|number| taken >> number & 1 == 0)
             };
-            let own = |number: &usize| static_core(timing, *number) == Some(core);
+            let is_static_here = |number: &usize| static_core(timing, *number) == Some(core);
             let any = |number: &usize| elsewhere || static_core(timing, *number).is_none();
-            let found = free().find(own).or_else(|| free().find(any));
+            let found = free().find(is_static_here).or_else(|| free().find(any));
             *slot = found.ok_or(Missing {
                 core,
                 needed: cores.iter().filter(|other| **other == core).count(),
@@ -258,7 +260,7 @@ pub(crate) fn admit_on(timing: &Timing, budgets: &Budgets, core: u32) -> Result<
             capacity: 1,
             period: u64::MAX >> 3,
         };
-        let looks = [Jobs::each(ticks(watch::PAUSE_NS))];
+        let looks = [Jobs::each(ticks(recorder::PAUSE_NS))];
         admit_main(all, usize::from(u16::MAX), least, looks)?;
         let on_core = |number: &usize| {
             let stage = budgets.get(*number).and_then(Option::as_ref);
@@ -351,15 +353,15 @@ fn halves<'b>(
             let here = ends.filter(move |end| end.vcpu == vcpu);
             here.filter_map(move |end| {
                 let io = all.ios.get(end.io as usize)?;
-                let own = ticks(stage.period_ns);
+                let period = ticks(stage.period_ns);
                 let cause = match end.period_ns {
-                    0 => own,
+                    0 => period,
                     period => ticks(period),
                 };
                 let (wcet, percent) = (ticks_up(io.wcet_ns), io.percent);
                 let messages = stage.messages.into();
                 let jobs = move |shortest| {
-                    Jobs::of_bottom_half(own, wcet, percent, shortest).in_bursts(messages)
+                    Jobs::of_bottom_half(period, wcet, percent, shortest).in_bursts(messages)
                 };
                 Some((cause, jobs))
             })

@@ -93,7 +93,7 @@ const _: () = assert!(
 
 unsafe extern "C" {
     fn bulkhead_switch(
-        own: &Dcb,
+        caller: &Dcb,
         next: &Dcb,
         index: u64,
         scb: &Scb,
@@ -155,16 +155,16 @@ pub struct Target {
     pub thread: u64,
 }
 
-/// Switches from the running thread with the block `own` to another one of the same scheduler: in
+/// Switches from the running thread with the block `caller` to another one of the same scheduler: in
 /// user mode, or through the kernel if that one was preempted or never ran.
 ///
 /// # Safety
-/// `own` is the running thread's block, `next` another thread's, both under the scheduler that
+/// `caller` is the running thread's block, `next` another thread's, both under the scheduler that
 /// shares `scb`.
 #[inline(always)]
-pub unsafe fn switch(own: &Dcb, next: Target, scb: &Scb, epoch: u64) -> Switched {
+pub unsafe fn switch(caller: &Dcb, next: Target, scb: &Scb, epoch: u64) -> Switched {
     // SAFETY: the caller's promise.
-    match unsafe { bulkhead_switch(own, next.dcb, next.index, scb, epoch, next.thread) } {
+    match unsafe { bulkhead_switch(caller, next.dcb, next.index, scb, epoch, next.thread) } {
         RESUMED => Switched::Resumed,
         _ => Switched::Refused,
     }

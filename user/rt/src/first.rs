@@ -376,11 +376,11 @@ impl First {
     /// Maps a page for a short time, at an address behind those in use at which nothing was mapped
     /// a moment ago.
     fn map_briefly(&self, memory: u64, number: u64, rights: Rights) -> Answer {
-        let left = (self.address_end - self.address) / PAGE_SIZE;
+        let pages = (self.address_end - self.address) / PAGE_SIZE;
         let mut rests = true;
         while rests {
             rests = false;
-            for place in 0..left.min(BRIEFLY) {
+            for place in 0..pages.min(BRIEFLY) {
                 let address = self.address + place * PAGE_SIZE;
                 let index = (address - IMAGE) / PAGE_SIZE;
                 match map_entry([index, memory, number, rights as u64]) {

@@ -152,7 +152,7 @@ impl Parker {
         first: &mut First,
         index: u64,
     ) -> Result<(), Status> {
-        let [receive, send] = threads.end_point(first, index)?;
+        let [receive, send] = threads.receive_end(first, index)?;
         self.receive.store(receive, Relaxed);
         self.send.store(send, Relaxed);
         Ok(())

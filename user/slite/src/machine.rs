@@ -65,12 +65,12 @@ unsafe impl<P: Place> Machine for Kernel<P> {
     const SAME_TIME: u64 = SAME_TIME;
 
     #[inline(always)]
-    fn own() -> u64 {
+    fn scheduler_thread() -> u64 {
         P::thread()
     }
 
     #[inline(always)]
-    fn own_time() -> u64 {
+    fn scheduler_time() -> u64 {
         P::time()
     }
 
@@ -96,7 +96,7 @@ unsafe impl<P: Place> Machine for Kernel<P> {
     }
 
     #[inline(always)]
-    unsafe fn switch(own: u64, next: u64, name: u64, epoch: u64) -> bool {
+    unsafe fn switch(caller: u64, next: u64, name: u64, epoch: u64) -> bool {
         let scb = P::scb();
         let block = |index: u64| dispatch::block(scb, index as usize);
         let target = Target {
@@ -105,7 +105,7 @@ unsafe impl<P: Place> Machine for Kernel<P> {
             thread: name,
         };
         // SAFETY: the caller's contract is the same.
-        let switched = unsafe { dispatch::switch(block(own), target, scb, epoch) };
+        let switched = unsafe { dispatch::switch(block(caller), target, scb, epoch) };
         switched == Switched::Resumed
     }
 
@@ -126,7 +126,7 @@ unsafe impl<P: Place> Machine for Kernel<P> {
     }
 
     #[inline(always)]
-    fn left(time: u64) -> Option<Time> {
+    fn remaining(time: u64) -> Option<Time> {
         call(time, Operation::Budget, []).ok()
     }
 
@@ -135,7 +135,7 @@ unsafe impl<P: Place> Machine for Kernel<P> {
         call(time, Operation::Transfer, [P::time(), ALL]).ok()
     }
 
-    fn end_point(first: &mut First, name: u64) -> Result<[u64; 2], Status> {
+    fn receive_end(first: &mut First, name: u64) -> Result<[u64; 2], Status> {
         let sides = [first.slot(), first.slot()];
         call(name, Operation::Receiver, [sides[0]])?;
         call(name, Operation::Sender, [sides[1]])?;

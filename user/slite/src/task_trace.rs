@@ -83,7 +83,7 @@ impl<const N: usize> TaskTrace<N> {
         if !self.is_open.load(Relaxed) {
             return task.wait(threads);
         }
-        let thread = threads.own();
+        let thread = threads.current();
         let _recorded = self.records.with(threads, |records| {
             if !records.finish(thread) {
                 records.write(
@@ -107,7 +107,7 @@ impl<const N: usize> TaskTrace<N> {
         if !self.is_open.load(Relaxed) {
             return;
         }
-        let thread = threads.own();
+        let thread = threads.current();
         let _recorded = self.records.with(threads, |records| {
             if records.finish(thread) {
                 records.write(thread, EventKind::TaskEnded, 0, [clock::now(), 0, 0]);

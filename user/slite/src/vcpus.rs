@@ -10,7 +10,7 @@ use bulkhead_abi::kernel::Status;
 use bulkhead_abi::timing;
 use bulkhead_analysis::Reservation;
 use bulkhead_analysis::admission::{self, Admission};
-use bulkhead_analysis::deciding::Deciding;
+use bulkhead_analysis::core_overhead::CoreOverhead;
 pub use bulkhead_analysis::overhead::Jobs;
 use bulkhead_analysis::overhead::{Keeping, Overhead};
 use bulkhead_analysis::placement::Placement;
@@ -61,14 +61,14 @@ pub fn jobs_on(timing: &Timing, number: u32) -> impl Iterator<Item = Jobs> {
     let vcpus = timing.vcpus;
     tasks.map(move |task| {
         let (period, late) = (clock::ticks(task.period_ns), clock::ticks_up(task.late_ns));
-        let known = |number: u32| vcpus.get(number as usize);
-        let half = known(task.vcpu).filter(|vcpu| vcpu.kind == timing::VcpuKind::Io as u32);
-        let jobs = match half.zip(known(task.cause)) {
+        let find_vcpu = |number: u32| vcpus.get(number as usize);
+        let half = find_vcpu(task.vcpu).filter(|vcpu| vcpu.kind == timing::VcpuKind::Io as u32);
+        let jobs = match half.zip(find_vcpu(task.cause)) {
             Some((half, main)) => {
                 let taken = timing.costs.map_or(0, |costs| costs.job_ns);
                 let wcet = clock::ticks_up(task.wcet_ns.saturating_add(taken));
                 let same = timing.tasks.iter().filter(|other| other.vcpu == task.vcpu);
-                let causes = same.filter_map(|other| known(other.cause));
+                let causes = same.filter_map(|other| find_vcpu(other.cause));
                 let shortest = causes.map(|main| main.period_ns).min();
                 let shortest = clock::ticks(shortest.unwrap_or(main.period_ns));
                 Jobs::of_bottom_half(period, wcet, half.percent, shortest)
@@ -125,12 +125,12 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
     fn count(&self, timing: &Timing, core: u32) -> Result<(), Refused> {
         let bad = Refused::Kernel(Status::BadArgument);
         let threads = &self.threads;
-        let rated = self.admission.with(threads, |known| {
-            Self::counted(timing, core, known.deciding())
+        let rated = self.admission.with(threads, |admission| {
+            Self::counted(timing, core, admission.core_overhead())
         });
         rated.map_err(|_| bad)?.map_err(Refused::Admission)?;
-        let placed = self.placement.with(threads, |known| {
-            Self::counted(timing, core, known.deciding())
+        let placed = self.placement.with(threads, |placement| {
+            Self::counted(timing, core, placement.core_overhead())
         });
         placed.map_err(|_| bad)?.map_err(Refused::Admission)
     }
@@ -138,7 +138,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
     fn counted(
         timing: &Timing,
         core: u32,
-        deciding: &mut Deciding,
+        core_overhead: &mut CoreOverhead,
     ) -> Result<(), admission::Refused> {
         let Some(costs) = timing.costs else {
             return Ok(());
@@ -160,12 +160,12 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         let slots = timing.slots.iter().filter(|slot| slot.core == core);
         let slots = slots.count() as u64;
         let frame = schedule.map_or(0, |schedule| clock::ticks(schedule.frame_ns));
-        deciding.count(overhead, keeping)?;
+        core_overhead.count(overhead, keeping)?;
         let mut doorbells = timing.doorbells.iter();
         doorbells.try_for_each(|doorbell| {
-            deciding.doorbell(doorbell.limit, clock::ticks(doorbell.per_ns))
+            core_overhead.doorbell(doorbell.limit, clock::ticks(doorbell.per_ns))
         })?;
-        deciding.slots(slots, frame)
+        core_overhead.slots(slots, frame)
     }
 
     fn order(
@@ -181,8 +181,8 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
             _ => Order::RateMonotonic,
         };
         if order == Order::EarliestDeadline {
-            let asked = self.admission.with(&self.threads, Admission::by_deadline);
-            asked.map_err(|_| bad)?;
+            let is_set = self.admission.with(&self.threads, Admission::by_deadline);
+            is_set.map_err(|_| bad)?;
         }
         let slots = slots.iter().filter(|slot| slot.core == core);
         let table = self.table(slots, clock::ticks(schedule.frame_ns))?;
@@ -230,14 +230,14 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
             let until = clock::ticks(slot.start_ns.saturating_add(slot.length_ns));
             enter(start, 0)?;
             enter(until, slot.partition as u8)?;
-            let known = time_partitions::Slot {
+            let slot_limits = time_partitions::Slot {
                 start,
                 length: until.saturating_sub(start),
                 partition: slot.partition as u8,
             };
-            let kept = self
-                .placement
-                .with(&self.threads, |placement| placement.slot(frame, known));
+            let kept = self.placement.with(&self.threads, |placement| {
+                placement.slot(frame, slot_limits)
+            });
             kept.map_err(|_| bad)?.map_err(Refused::Admission)?;
         }
         enter(frame, 0)?;
@@ -261,7 +261,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
             Place::Partition(number, priority) => (number, priority, false),
             Place::Band(priority) => (0, priority, true),
         };
-        let asked = Placed {
+        let placed = Placed {
             limits: Reservation { capacity, period },
             partition,
             priority,
@@ -270,8 +270,9 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         self.create(
             first,
             |id| {
-                let admit =
-                    |known: &mut Placement<M, S>| known.vcpu(usize::from(id.0), asked, tasks);
+                let admit = |placement: &mut Placement<M, S>| {
+                    placement.vcpu(usize::from(id.0), placed, tasks)
+                };
                 self.placement.with(&self.threads, admit).ok()
             },
             |policy, now| policy.add_placed(limits, place, now),
@@ -310,11 +311,13 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         tasks: impl IntoIterator<Item = Jobs>,
     ) -> Result<ServerId, Refused> {
         let Capacity { capacity, period } = limits;
-        let asked = Reservation { capacity, period };
+        let reservation = Reservation { capacity, period };
         self.create(
             first,
             |id| {
-                let admit = |known: &mut Admission<M>| known.main(usize::from(id.0), asked, tasks);
+                let admit = |admission: &mut Admission<M>| {
+                    admission.main(usize::from(id.0), reservation, tasks)
+                };
                 self.admission.with(&self.threads, admit).ok()
             },
             |policy, now| policy.add_main(limits, now),
@@ -353,7 +356,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         if order == Some(timing::Order::EarliestDeadline as u32) {
             all.by_deadline();
         }
-        Self::counted(timing, 0, all.deciding()).map_err(Refused::Admission)?;
+        Self::counted(timing, 0, all.core_overhead()).map_err(Refused::Admission)?;
         admit(&mut all).map_err(Refused::Admission)
     }
 
@@ -376,7 +379,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
             first,
             |_| match most {
                 None => {
-                    let admit = |known: &mut Admission<M>| known.io(share, periods, tasks);
+                    let admit = |admitted: &mut Admission<M>| admitted.io(share, periods, tasks);
                     self.admission.with(&self.threads, admit).ok()
                 }
                 Some(Priority(most)) => {
@@ -385,7 +388,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
                         longest: periods[1],
                         rank: most.into(),
                     };
-                    let admit = |known: &mut Placement<M, S>| known.io(io, tasks);
+                    let admit = |admitted: &mut Placement<M, S>| admitted.io(io, tasks);
                     self.placement.with(&self.threads, admit).ok()
                 }
             },
@@ -412,7 +415,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
             |_| match periods {
                 None => Some(Ok(())),
                 Some(periods) => {
-                    let admit = |known: &mut Admission<M>| known.io(share, periods, tasks);
+                    let admit = |admission: &mut Admission<M>| admission.io(share, periods, tasks);
                     self.admission.with(&self.threads, admit).ok()
                 }
             },

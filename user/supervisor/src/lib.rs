@@ -132,7 +132,7 @@ where
             self.threads.adopt(index, thread_slot(index), parameters)?;
             self.doorbells.note(&component, archive);
             if wait_lines::waits(&component, archive) {
-                let sides = self.threads.end_point(first, index)?;
+                let sides = self.threads.receive_end(first, index)?;
                 self.lines.open(&component, sides)?;
             }
             if component.wiring.on_fault == OnFault::Restart as u32 {
@@ -209,13 +209,13 @@ where
     }
 
     /// Restarts components, for ever: the body of the thread of index `own`, which [`Supervisor::adopt`] makes.
-    pub fn restart_components(&self, own: u64) -> ! {
+    pub fn restart_components(&self, component: u64) -> ! {
         loop {
             let Some((index, restart)) = self.restarts.next() else {
                 self.threads.block(NEVER);
                 continue;
             };
-            self.take_place(own);
+            self.take_place(component);
             match self.restart(index, restart) {
                 Err(Status::Resting | Status::InUse) => {
                     self.threads

@@ -29,16 +29,16 @@ struct Subject {
 }
 
 #[inline(always)]
-fn switch(core: &Core, own: usize, next: usize) {
+fn switch(core: &Core, caller: usize, next: usize) {
     let epoch = core.scb().epoch.load(Relaxed);
     // SAFETY: `own` runs; `next` is the other thread.
-    unsafe { core.switch(own, next, epoch) };
+    unsafe { core.switch(caller, next, epoch) };
 }
 
-extern "C" fn partner(own: u64) -> ! {
+extern "C" fn partner(caller: u64) -> ! {
     let core = Core::here();
     loop {
-        switch(core, own as usize, 0);
+        switch(core, caller as usize, 0);
     }
 }
 

@@ -144,7 +144,7 @@ impl ComponentDraft {
 
 /// The part of that name.
 pub(crate) fn part(name: &str) -> Option<Part> {
-    let named = PART_NAMES.iter().position(|known| *known == name)?;
+    let named = PART_NAMES.iter().position(|part| *part == name)?;
     Part::ALL.get(named).copied()
 }
 

@@ -31,7 +31,7 @@ impl Unmet {
         let flow = &failed.flow.value;
         let in_the_flow = |requirement: Requirement| {
             let requirement = with_rounded_delay(requirement);
-            Some((requirement, failed.said.requiring(flow, requirement)?))
+            Some((requirement, failed.remark.requiring(flow, requirement)?))
         };
         let loosened = |nearest: Option<Requirement>, by: fn(Requirement, u64) -> Requirement| {
             let all = nearest.into_iter();
@@ -61,13 +61,13 @@ impl Unmet {
         };
         let is_unmet = |one: &Diagnostic| one.id == pipe_unmet::RULE.id;
         let others = found.iter().filter(|one| !is_unmet(one));
-        let unrelated: BTreeSet<_> = others.filter_map(error).collect();
+        let reported: BTreeSet<_> = others.filter_map(error).collect();
         let mut holds = |flow: &str| {
             let found = check(flow);
             found
                 .iter()
                 .filter_map(error)
-                .all(|one| unrelated.contains(&one))
+                .all(|one| reported.contains(&one))
         };
         let accepted = self.looser.iter().filter_map(|all| {
             let mut all = all.iter();

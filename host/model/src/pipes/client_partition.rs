@@ -6,7 +6,7 @@
 use crate::draft::{Draft, PartitionDraft};
 use crate::ids::{ChannelId, PartitionId};
 use crate::resolve::spare;
-use crate::system::{Channel, End, Through};
+use crate::system::{Channel, End, RemotePartition};
 use bulkhead_abi::guest::ChannelKind;
 use bulkhead_stages::request::{CROSSINGS, channel_bytes};
 
@@ -17,7 +17,7 @@ fn buffers(stages: u32) -> u32 {
 
 impl Draft {
     /// Pairs of a client partition and one that runs stages for it, in order.
-    fn through(&self) -> impl Iterator<Item = (PartitionId, &PartitionDraft, PartitionId)> {
+    fn remote_pairs(&self) -> impl Iterator<Item = (PartitionId, &PartitionDraft, PartitionId)> {
         let all = self.partitions.iter().enumerate();
         all.flat_map(move |(index, partition)| {
             let names = partition.typed_through.given().into_iter();
@@ -31,8 +31,8 @@ impl Draft {
     }
 
     /// The channels, in the order of their numbers.
-    pub(crate) fn typed_channels(&self) -> Vec<Channel> {
-        let channels = self.through().filter_map(|(from, partition, to)| {
+    pub(crate) fn remote_channels(&self) -> Vec<Channel> {
+        let channels = self.remote_pairs().filter_map(|(from, partition, to)| {
             let stages = spare(partition)?.stages;
             Some(Channel {
                 // A dot is in no name that is written.
@@ -53,16 +53,20 @@ impl Draft {
     }
 
     /// Partitions that run stages for a client; their numbers begin with `first`.
-    pub(crate) fn typed_through(&self, partition: PartitionId, first: usize) -> Vec<Through> {
-        let numbered = (first..).zip(self.through());
-        let own = numbered.filter(|(_, (from, ..))| *from == partition);
-        let own = own.filter_map(|(number, (_, draft, to))| {
-            Some(Through {
+    pub(crate) fn remote_partitions(
+        &self,
+        partition: PartitionId,
+        first: usize,
+    ) -> Vec<RemotePartition> {
+        let numbered = (first..).zip(self.remote_pairs());
+        let requested = numbered.filter(|(_, (from, ..))| *from == partition);
+        let requested = requested.filter_map(|(number, (_, draft, to))| {
+            Some(RemotePartition {
                 partition: to,
                 channel: ChannelId(number),
                 buffers: buffers(spare(draft)?.stages),
             })
         });
-        own.collect()
+        requested.collect()
     }
 }

@@ -14,8 +14,8 @@ use bulkhead_stages::message::BYTES;
 use bulkhead_tpipe::language::{Buffering, SOURCE};
 
 /// Finds those of pipes that are run; their channels stand behind the `described` ones.
-pub(super) fn find(pipes: &mut [Pipe], described: usize) {
-    let mut next = described;
+pub(super) fn find(pipes: &mut [Pipe], first: usize) {
+    let mut next = first;
     for pipe in pipes.iter_mut().filter(|pipe| pipe.is_run()) {
         let mut channel = || {
             next += 1;
@@ -37,12 +37,12 @@ fn edges(pipe: &Pipe) -> impl Iterator<Item = (usize, usize)> {
     let both = move |to: usize| (0..to).map(move |from| (from, to));
     let feeds =
         |from: usize, to: usize| stages[to].from != SOURCE && stages[from].to == stages[to].from;
-    let apart = |from: usize, to: usize| {
+    let is_crossing = |from: usize, to: usize| {
         let [one, other] = [from, to].map(|stage| pipe.places[stage].partition);
         one != other || pipe.is_within(from, to)
     };
     let all = (0..stages.len()).flat_map(both);
-    all.filter(move |&(from, to)| feeds(from, to) && apart(from, to))
+    all.filter(move |&(from, to)| feeds(from, to) && is_crossing(from, to))
 }
 
 /// The channels, in the order of their numbers.

@@ -1,6 +1,6 @@
 //! Endpoints of devices in the solver's terms: device pipes
 
-use super::described::Described;
+use super::catalogue::Catalogue;
 use super::flow::{flows, parse};
 use super::functions::{Device, Io, What};
 use crate::document::At;
@@ -9,7 +9,7 @@ use crate::system::Span;
 use crate::timing::{Timing, VcpuKind};
 use bulkhead_tpipe::repository::Policy;
 
-impl Described<'_> {
+impl Catalogue<'_> {
     /// The device pipe of an endpoint; none where it has no I/O VCPU, since then it adds to the
     /// stage alone.
     pub(super) fn endpoint(
@@ -32,8 +32,8 @@ impl Described<'_> {
         };
         let wcet = endpoint.wcet.or(1)?.max(1) + timing.overhead.job;
         let names = &mut self.pipes.names[What::Io as usize];
-        let known = names.iter().position(|at| at.span == vcpu.span);
-        let io = known.unwrap_or_else(|| {
+        let found = names.iter().position(|at| at.span == vcpu.span);
+        let io = found.unwrap_or_else(|| {
             names.push(At {
                 value: vcpu.name.clone(),
                 span: vcpu.span.clone(),
@@ -46,8 +46,8 @@ impl Described<'_> {
             });
             self.pipes.ios.len() - 1
         });
-        let known = &mut self.pipes.ios[io];
-        known.wcet = known.wcet.max(wcet);
+        let found = &mut self.pipes.ios[io];
+        found.wcet = found.wcet.max(wcet);
         let scatter = match endpoint.scatter.given() {
             Some(name) => Some(named(&name.value)?.budget()?),
             None => None,
@@ -81,7 +81,7 @@ impl Described<'_> {
     /// An import from another machine as a device pipe. The bridge has an address space of its own,
     /// so the reader polls, as for a stage of another partition. The delay of a message begins when
     /// the bridge writes it.
-    pub(super) fn beyond(&mut self, path: &str, import: &ImportDraft) -> usize {
+    pub(super) fn import_device(&mut self, path: &str, import: &ImportDraft) -> usize {
         let distance = import.distance.given().map(|at| at.value);
         let space = self.pipes.cores.len();
         self.alone(path, &import.name, space, (1, distance))

@@ -2,6 +2,7 @@
 
 use crate::document::At;
 use crate::draft::Draft;
+use bulkhead_abi::pipe::EndpointKind;
 use bulkhead_tpipe::language::{Pipeline, SyntaxError};
 
 /// Most stages of a pipe, with the VCPUs of all cores.
@@ -9,12 +10,15 @@ pub(crate) const ROOM: usize = 64;
 
 /// The address space of stages in Linux.
 pub(crate) const AGENT: &str = "agent";
-/// Endpoint of last stages with values that leave the machine.
-pub(crate) const SINK: &str = "bridge";
 /// Prefix of the name of an import that a function reads.
 pub(crate) const IMPORT: &str = "bridge.";
-/// Sources and sinks that are no devices.
-pub(crate) const BUILT_IN: [&[&str]; 2] = [&["timer"], &["trace", "null", SINK]];
+
+/// Kind of the endpoint that a function names: a built-in one by its word, else a device's. `which`: 0 for the source, 1 for the sink.
+pub(crate) fn endpoint_kind(which: usize, name: &str) -> EndpointKind {
+    let mut built_in = EndpointKind::BUILT_IN[which].iter();
+    let found = built_in.find(|kind| kind.word() == name);
+    found.copied().unwrap_or(EndpointKind::Device)
+}
 
 /// The flow in the language's terms.
 pub(crate) fn parse(flow: &str) -> Result<Pipeline<'_, ROOM>, SyntaxError> {

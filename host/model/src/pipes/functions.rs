@@ -219,14 +219,14 @@ impl Reader<'_> {
             return field.is_absent().then_some(None);
         };
         let names = &self.pipes.names[what as usize];
-        let found = names.iter().position(|known| known.value == name.value);
+        let found = names.iter().position(|at| at.value == name.value);
         if found.is_none() {
             let (_, key, word) = TABLES[what as usize];
-            let known: Vec<_> = names.iter().map(|known| known.value.as_str()).collect();
+            let listed: Vec<_> = names.iter().map(|at| at.value.as_str()).collect();
             let message = format!("there is no {word} `{}`", name.value);
-            let help = match known.is_empty() {
+            let help = match listed.is_empty() {
                 true => format!("describe it: `[{key}.{}]`", name.value),
-                false => advice(&name.value, word, &known),
+                false => advice(&name.value, word, &listed),
             };
             self.wrong(&name.span, message, "not described", help);
         }
@@ -375,13 +375,13 @@ mod tests {
         let line = "reed";
         let pipeline: Pipeline<'_, 8> = Pipeline::parse(line).expect("correct");
         let error = pipes.with(|all| Bound::new(&pipeline, all).expect_err("unknown"));
-        let said = pipes.misfit(line, &error).alone("pipe-function", line);
-        assert_eq!(said.message, "there is no function `reed`");
-        assert_eq!(said.help.as_deref(), Some("did you mean `read`?"));
+        let message = pipes.misfit(line, &error).alone("pipe-function", line);
+        assert_eq!(message.message, "there is no function `reed`");
+        assert_eq!(message.help.as_deref(), Some("did you mean `read`?"));
         let error = Pipeline::<8>::parse("read |").expect_err("short");
-        let said = syntax_error("read |", &error).alone("pipe-syntax", "read |");
+        let message = syntax_error("read |", &error).alone("pipe-syntax", "read |");
         assert_eq!(
-            said.message,
+            message.message,
             "expected the name of a function or `(`, found the end"
         );
     }

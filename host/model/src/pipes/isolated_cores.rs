@@ -27,13 +27,13 @@ impl Apart {
     #[must_use]
     pub fn of(system: &System, partition: PartitionId) -> Option<Self> {
         let pipes = system.pipes.iter().filter(|pipe| pipe.is_run());
-        let typed = system
+        let run_time = system
             .offered
             .iter()
-            .filter(|_| system.is_typed_through(partition));
+            .filter(|_| system.runs_remote_stages(partition));
         let places = pipes
             .flat_map(|pipe| &pipe.places)
-            .chain(typed.flat_map(|offered| &offered.places));
+            .chain(run_time.flat_map(|offered| &offered.places));
         let here = places.filter(|place| place.linux && place.partition == partition);
         let stages: BTreeSet<usize> = here.map(|place| place.core).collect();
         let owner = system.partition(partition);
@@ -41,7 +41,7 @@ impl Apart {
             .filter(|core| !stages.contains(core))
             .collect();
         let mut words = owner.command_line.split_ascii_whitespace();
-        let arranged = words.any(|word| WORDS.iter().any(|known| word.starts_with(known)));
+        let arranged = words.any(|word| WORDS.iter().any(|key| word.starts_with(key)));
         let possible = !stages.is_empty() && !rest.is_empty() && !arranged;
         possible.then(|| Self {
             stages: stages.into_iter().collect(),

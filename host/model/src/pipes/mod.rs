@@ -1,27 +1,27 @@
 //! Pipes of a description: functions, flows, and what the solver in `lib/tpipe` finds for them
 
 pub(crate) mod advice;
-pub(crate) mod card;
-mod catalogue;
+pub(crate) mod catalogue;
 mod client_partition;
 pub(crate) mod crossing;
-pub(crate) mod described;
 mod devices;
-pub(crate) mod ends;
+pub(crate) mod endpoints;
 pub(crate) mod flow;
 mod functions;
 mod isolated_cores;
+pub(crate) mod network_card;
 mod pipe;
 pub(crate) mod remark;
-pub(crate) mod scheduled;
+mod run_time_catalogue;
+pub(crate) mod schedule;
 pub(crate) mod settlement;
 pub(crate) mod shared_state;
 pub(crate) mod solution;
 pub mod solved;
 
-pub use catalogue::Offered;
-pub use ends::{LinuxEnd, Served};
+pub use endpoints::{LinuxEnd, Served};
 pub use functions::{Pipes, check, load};
 pub use isolated_cores::Apart;
 pub use pipe::{Crossing, Pipe, Place};
-pub use remark::{Said, rule_of, syntax_error, unmet};
+pub use remark::{Remark, rule_of, syntax_error, unmet};
+pub use run_time_catalogue::Offered;

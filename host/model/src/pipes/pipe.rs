@@ -1,12 +1,12 @@
 //! Pipes that are solved, and where their stages run
 
-use super::card::AtCard;
-use super::ends::{Half, LinuxEnd};
+use super::endpoints::{Half, LinuxEnd};
+use super::network_card::AtCard;
 use super::{flow, solved};
 use crate::ids::ChannelId;
 use crate::quantity::time_text;
 use crate::system::{PartitionId, Span};
-use bulkhead_abi::pipe::OnOverrun;
+use bulkhead_abi::pipe::{EndpointKind, OnOverrun};
 use bulkhead_stages::link::Kind;
 use bulkhead_tpipe::language::Buffering;
 
@@ -172,5 +172,19 @@ impl Place {
     #[must_use]
     pub fn import(&self) -> Option<&str> {
         flow::import(self.source.as_deref()?).filter(|_| self.linux)
+    }
+
+    /// Returns the kinds of its source and its sink.
+    #[must_use]
+    pub fn endpoints(&self) -> [EndpointKind; 2] {
+        let kind = |which, name: &Option<String>| match name {
+            None => EndpointKind::Absent,
+            Some(name) => flow::endpoint_kind(which, name),
+        };
+        let source = match self.import() {
+            Some(_) => EndpointKind::Bridge,
+            None => kind(0, &self.source),
+        };
+        [source, kind(1, &self.sink)]
     }
 }

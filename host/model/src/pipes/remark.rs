@@ -23,14 +23,14 @@ const DECISIONS: &str = ", scheduling overhead included";
 
 /// A remark about a pipeline.
 #[derive(Clone, Debug)]
-pub struct Said {
+pub struct Remark {
     span: language::Span,
     message: String,
     here: String,
     help: String,
 }
 
-impl Said {
+impl Remark {
     /// About all of a pipeline.
     pub(crate) fn all(text: &str, message: &str, here: &str, help: &str) -> Self {
         let span = language::Span {
@@ -125,8 +125,8 @@ impl Pipes {
 
     /// The error in a flow, for the user.
     #[must_use]
-    pub fn misfit(&self, text: &str, error: &BindError) -> Said {
-        let known: Vec<_> = self.names[What::Function as usize]
+    pub fn misfit(&self, text: &str, error: &BindError) -> Remark {
+        let names: Vec<_> = self.names[What::Function as usize]
             .iter()
             .map(|name| name.value.as_str())
             .collect();
@@ -152,9 +152,9 @@ impl Pipes {
             Misfit::UnknownFunction => (
                 format!("there is no function `{name}`"),
                 "not in the repository".to_owned(),
-                match known.is_empty() {
+                match names.is_empty() {
                     true => format!("none is described; {DESCRIBE}"),
-                    false => advice(name, "function", &known),
+                    false => advice(name, "function", &names),
                 },
             ),
             fault => (
@@ -163,7 +163,7 @@ impl Pipes {
                 DESCRIBE.into(),
             ),
         };
-        Said {
+        Remark {
             span: error.span,
             message,
             here,
@@ -174,7 +174,7 @@ impl Pipes {
 
 /// A mistake in the text of a pipeline, for people.
 #[must_use]
-pub fn syntax_error(text: &str, error: &SyntaxError) -> Said {
+pub fn syntax_error(text: &str, error: &SyntaxError) -> Remark {
     let found = match error.span.of(text) {
         "" => "the end".to_owned(),
         word => format!("`{word}`"),
@@ -185,7 +185,7 @@ pub fn syntax_error(text: &str, error: &SyntaxError) -> Said {
     };
     let help = "for example `* (a | b), c | d | e, f [100/s, 10 ms]`: `*` lossless, `,` side by side, \
                 `|` in series; `[20 %, 10 ms]` where messages may be lost";
-    Said {
+    Remark {
         span: error.span,
         message,
         here,
@@ -204,11 +204,11 @@ fn rounded_up(ns: u64) -> u64 {
 
 /// Why a requirement cannot be met, and which can, for people.
 #[must_use]
-pub fn unmet<const N: usize>(text: &str, bound: &Bound<'_, N>, answer: &Answer<N>) -> Said {
+pub fn unmet<const N: usize>(text: &str, bound: &Bound<'_, N>, answer: &Answer<N>) -> Remark {
     let least = answer.least.unwrap_or_default();
     let nearest = [least.delay, least.flow].into_iter().flatten();
     let nearest: Vec<_> = nearest.map(with_rounded_delay).collect();
-    Said {
+    Remark {
         help: advised(&nearest),
         ..missed(text, bound, answer)
     }
@@ -229,24 +229,28 @@ pub(crate) fn advised(requirements: &[Requirement]) -> String {
         [] => "no longer delay and no other rate of this pipe was found with which all that is described holds: give \
                functions shorter times or other cores, or let other pipes require less"
             .into(),
-        some => format!("what can be met: {}", some.join(" or ")),
+        alternatives => format!("what can be met: {}", alternatives.join(" or ")),
     }
 }
 
 /// Why a requirement cannot be met, without advice.
-pub(super) fn missed<const N: usize>(text: &str, bound: &Bound<'_, N>, answer: &Answer<N>) -> Said {
+pub(super) fn missed<const N: usize>(
+    text: &str,
+    bound: &Bound<'_, N>,
+    answer: &Answer<N>,
+) -> Remark {
     let here = reason(bound, &answer.best);
-    let mut said = Said::all(
+    let mut remark = Remark::all(
         text,
         "no budgets and periods were found for this pipe",
         &here,
         "",
     );
     if bound.pipeline.requirement.is_some() {
-        said.span = bound.pipeline.requirement_span;
-        said.message = "no budgets and periods were found that keep this requirement".into();
+        remark.span = bound.pipeline.requirement_span;
+        remark.message = "no budgets and periods were found that keep this requirement".into();
     }
-    said
+    remark
 }
 
 /// Pipes without requirements that would degrade another.
@@ -255,13 +259,13 @@ pub(super) fn takes<'n>(
     names: impl Iterator<Item = &'n At<String>>,
     other: &str,
     why: &str,
-) -> Said {
+) -> Remark {
     let names: Vec<_> = names.map(|name| format!("`{}`", name.value)).collect();
     let (names, them) = match names.as_slice() {
         [one] => (one.clone(), "it"),
         all => (all.join(", "), "them"),
     };
-    Said::all(
+    Remark::all(
         text,
         &format!("{names} would take from `{other}`, however slow"),
         &format!("beside {them} `{other}` would not hold: {why}"),

@@ -5,12 +5,12 @@
 //! requirements hold. Pipes without requirements come last, as slow as needed so that no other pipe
 //! is solved again.
 
-use super::described::Described;
+use super::catalogue::Catalogue;
 use super::flow::{ROOM, flows, parse};
 use super::functions::What;
 use super::pipe::Pipe;
-use super::remark::{Said, advised, missed, reason, takes};
-use super::scheduled::late;
+use super::remark::{Remark, advised, missed, reason, takes};
+use super::schedule::late;
 use super::{crossing, solved};
 use crate::document::At;
 use bulkhead_analysis::Reservation;
@@ -32,7 +32,7 @@ type Answers = Vec<Option<Answer<ROOM>>>;
 pub(crate) struct Failed<'d> {
     pub(crate) name: &'d At<String>,
     pub(crate) flow: &'d At<String>,
-    pub(crate) said: Said,
+    pub(crate) remark: Remark,
     /// Requirements in place of its own that it would meet beside the pipes as they are solved, which may have to be solved anew
     /// for it.
     pub(crate) least: Box<Least>,
@@ -51,27 +51,27 @@ impl<'d> Sound<'d> {
         self.pipeline.requirement.is_some()
     }
 
-    fn failed(&self, said: Said) -> Failed<'d> {
+    fn failed(&self, remark: Remark) -> Failed<'d> {
         Failed {
             name: self.name,
             flow: self.flow,
-            said,
+            remark,
             least: Box::default(),
         }
     }
 
     fn unmet(&self, bound: &Bound<'_, ROOM>, answer: &Answer<ROOM>) -> Failed<'d> {
-        let said = missed(&self.flow.value, bound, answer);
+        let remark = missed(&self.flow.value, bound, answer);
         Failed {
             least: Box::new(answer.least.unwrap_or_default()),
-            ..self.failed(said.with_help(advised(&[])))
+            ..self.failed(remark.with_help(advised(&[])))
         }
     }
 }
 
 /// The pipes, beside each other.
 struct Settling<'s, 'd> {
-    described: &'s Described<'d>,
+    catalogue: &'s Catalogue<'d>,
     sound: Vec<Sound<'d>>,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Crowded {
     pub(crate) most: usize,
 }
 
-impl<'d> Described<'d> {
+impl<'d> Catalogue<'d> {
     /// The flow of each pipe of which all functions are described, and the partitions of its stages.
     pub(crate) fn partitions_of_stages(&self) -> Vec<(&'d At<String>, Vec<usize>)> {
         let pipes = flows(self.draft).filter_map(|flow| {
@@ -127,7 +127,7 @@ impl<'d> Described<'d> {
             })
         });
         let settling = Settling {
-            described: self,
+            catalogue: self,
             sound: sound.collect::<Option<_>>()?,
         };
         let answers = settling.answers();
@@ -151,20 +151,20 @@ impl<'d> Settling<'_, 'd> {
         answers: &mut Answers,
         which: impl Fn(&Sound<'d>) -> bool,
     ) -> Result<(), Failed<'d>> {
-        let mut left = None;
+        let mut unsettled = None;
         for _ in 0..ROUNDS {
-            left = None;
+            unsettled = None;
             for (index, pipe) in self.sound.iter().enumerate() {
                 if which(pipe) && !self.settle(answers, index)? {
-                    left = Some(pipe);
+                    unsettled = Some(pipe);
                 }
             }
-            if left.is_none() {
+            if unsettled.is_none() {
                 break;
             }
         }
-        left.map_or(Ok(()), |pipe| {
-            Err(pipe.failed(Said::all(
+        unsettled.map_or(Ok(()), |pipe| {
+            Err(pipe.failed(Remark::all(
                 &pipe.flow.value,
                 "the pipes take from each other without end",
                 "no budgets and periods were found that hold for all of them at once",
@@ -220,12 +220,12 @@ impl<'d> Settling<'_, 'd> {
             })?;
             let mut these = Vec::new();
             all.retain(|(others, their)| {
-                let apart = cores.is_disjoint(their);
-                if !apart {
+                let is_disjoint = cores.is_disjoint(their);
+                if !is_disjoint {
                     these.extend(others);
                     cores.extend(their);
                 }
-                apart
+                is_disjoint
             });
             these.push(index);
             all.push((these, cores));
@@ -269,7 +269,7 @@ impl<'d> Settling<'_, 'd> {
                 }
             })??;
         }
-        if let Some((task, _)) = late(self.described.draft, &self.finish(&answers)).first() {
+        if let Some((task, _)) = late(self.catalogue.draft, &self.finish(&answers)).first() {
             return Err(taken(&task.name, "this task would be late"));
         }
         Ok(answers)
@@ -282,7 +282,7 @@ impl<'d> Settling<'_, 'd> {
         index: usize,
         use_it: impl FnOnce(&Bound<'_, ROOM>) -> R,
     ) -> Result<R, Failed<'d>> {
-        self.described.pipes.with(|all| {
+        self.catalogue.pipes.with(|all| {
             let mut loads = all.loads.to_vec();
             let others = self.sound.iter().zip(answers).enumerate();
             for (_, (other, answer)) in others.filter(|(other, _)| *other != index) {
@@ -312,23 +312,23 @@ impl<'d> Settling<'_, 'd> {
             let pipe = &self.sound[index];
             // Bound before: the loads have changed, which nothing that is refused depends on but room.
             let bound = Bound::new(&pipe.pipeline, &all).map_err(|error| {
-                pipe.failed(self.described.pipes.misfit(&pipe.flow.value, &error))
+                pipe.failed(self.catalogue.pipes.misfit(&pipe.flow.value, &error))
             })?;
             Ok(use_it(&bound))
         })
     }
 
     fn finish(&self, answers: &[Option<Answer<ROOM>>]) -> Vec<Pipe> {
-        let described = self.described;
-        let names = &described.pipes.names[What::Function as usize];
+        let catalogue = self.catalogue;
+        let names = &catalogue.pipes.names[What::Function as usize];
         let place = |name: &str| {
-            let index = names.iter().position(|known| known.value == name)?;
-            Some(described.places[index].clone())
+            let index = names.iter().position(|at| at.value == name)?;
+            Some(catalogue.places[index].clone())
         };
         let both = self.sound.iter().zip(answers);
         let pipes = both.filter_map(|(pipe, answer)| {
             let answer = (*answer)?;
-            described.pipes.with(|all| {
+            catalogue.pipes.with(|all| {
                 let bound = Bound::new(&pipe.pipeline, all).ok()?;
                 let stages = pipe.pipeline.stages().iter();
                 Some(Pipe {
@@ -344,7 +344,7 @@ impl<'d> Settling<'_, 'd> {
             })
         });
         let mut pipes: Vec<_> = pipes.collect();
-        crossing::find(&mut pipes, described.draft.channels.len());
+        crossing::find(&mut pipes, catalogue.draft.channels.len());
         pipes
     }
 }

@@ -35,7 +35,7 @@ impl SharedState {
         let places = pipes().flat_map(|pipe| &pipe.places);
         let here = places.filter(|place| place.partition == partition && !place.linux);
         let here = here.map(|place| place.core).chain([0]);
-        let cores: BTreeSet<usize> = here.chain(draft.typed_cores()).collect();
+        let cores: BTreeSet<usize> = here.chain(draft.remote_cores()).collect();
         if cores.len() == 1 {
             return None;
         }
@@ -114,7 +114,7 @@ fn added<'n>(first: &Component, core: usize, needs: impl Iterator<Item = &'n Str
 
 impl PartitionDraft {
     /// Cores on which stages can be started at run time.
-    pub(crate) fn typed_cores(&self) -> BTreeSet<usize> {
+    pub(crate) fn remote_cores(&self) -> BTreeSet<usize> {
         match (self.kind.value(), spare(self)) {
             (Some(Kind::Rtos), Some(_)) => self.runtime_cores(),
             _ => BTreeSet::new(),

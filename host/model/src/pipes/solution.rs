@@ -2,8 +2,8 @@
 //!
 //! Each result is computed at its first use, once, and all rules and the resolved system use the same.
 
+use super::catalogue::Catalogue;
 use super::crossing;
-use super::described::Described;
 use super::pipe::Pipe;
 use super::settlement::Failed;
 use super::shared_state::SharedState;
@@ -17,7 +17,7 @@ pub(crate) struct Solution<'d> {
     pub(crate) draft: &'d Draft,
     /// Functions, endpoints and VCPUs are valid one by one.
     is_sound: bool,
-    catalogue: OnceCell<Option<Described<'d>>>,
+    catalogue: OnceCell<Option<Catalogue<'d>>>,
     outcome: OnceCell<Option<Result<Vec<Pipe>, Failed<'d>>>>,
     crossings: OnceCell<Vec<Channel>>,
 }
@@ -35,8 +35,8 @@ impl<'d> Solution<'d> {
     }
 
     /// The pipes and functions in the solver's terms; none where these are not sound.
-    pub(crate) fn catalogue(&self) -> Option<&Described<'d>> {
-        let make = || self.is_sound.then(|| Described::of(self.draft)).flatten();
+    pub(crate) fn catalogue(&self) -> Option<&Catalogue<'d>> {
+        let make = || self.is_sound.then(|| Catalogue::of(self.draft)).flatten();
         self.catalogue.get_or_init(make).as_ref()
     }
 
@@ -59,7 +59,7 @@ impl<'d> Solution<'d> {
     pub(crate) fn crossings(&self) -> &[Channel] {
         self.crossings.get_or_init(|| {
             crossing::channels(self.pipes())
-                .chain(self.draft.typed_channels())
+                .chain(self.draft.remote_channels())
                 .collect()
         })
     }

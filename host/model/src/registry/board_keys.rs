@@ -497,7 +497,7 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         path: "costs",
         shape: Shape::Section,
-        presence: Default("deciding costs nothing"),
+        presence: Default("scheduling overhead is not counted"),
         meaning: "Scheduling overhead on this board, which the analysis of VCPUs counts.",
         example: "[costs]",
     },

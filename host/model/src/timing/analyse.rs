@@ -24,10 +24,10 @@ pub struct CoreAnalysis {
     pub slots: Vec<(usize, Option<Time>)>,
     /// I/O VCPUs: index, and as others see it.
     pub io: Vec<(usize, Io)>,
-    /// Σ C/T + Σ (2 − U)·U, with what deciding takes.
+    /// Σ C/T + Σ (2 − U)·U, scheduling overhead included.
     pub demand: Fraction,
     /// Scheduling overhead, as a part of it.
-    pub deciding: Fraction,
+    pub overhead_share: Fraction,
     /// Utilisation that always fits: n(2^{1/n} − 1) by rate, 1 by deadline; `None` if priorities
     /// are given.
     pub always_fits: Option<Fraction>,
@@ -164,7 +164,7 @@ impl Timing {
             mains: ranked.iter().map(|(_, main)| *main).collect(),
             ahead: Vec::new(),
         };
-        let deciding = Fraction(demand.0.saturating_sub(self::demand(&budgets, &io).0));
+        let overhead_share = Fraction(demand.0.saturating_sub(self::demand(&budgets, &io).0));
         let placed = self.placed(&ranked, &prolonged);
         let slots = self.slots(core);
         let table: Vec<_> = slots.iter().map(|(_, slot)| *slot).collect();
@@ -192,7 +192,7 @@ impl Timing {
         CoreAnalysis {
             core,
             demand,
-            deciding,
+            overhead_share,
             always_fits: self.always_fits(ranked.len()),
             tasks: tasks
                 .map(|(index, task)| (index, parts.bound(task).filter(|&b| b <= task.period_ns)))
@@ -272,9 +272,9 @@ fn demand(Prolonged { mains, ahead }: &Prolonged, io: &[Io]) -> Fraction {
 
 /// By how much longer bands need a slot to be, for the least important that runs in it.
 fn longer(core: &Core<'_>, slot: &Slot) -> Option<Time> {
-    let own = core.vcpus.iter();
-    let own = own.filter(|vcpu| vcpu.partition == slot.partition);
-    let least = own.map(|vcpu| vcpu.priority).max().unwrap_or(u8::MAX);
+    let vcpus = core.vcpus.iter();
+    let vcpus = vcpus.filter(|vcpu| vcpu.partition == slot.partition);
+    let least = vcpus.map(|vcpu| vcpu.priority).max().unwrap_or(u8::MAX);
     core.slot_inflation(slot, least)
 }
 
@@ -310,8 +310,8 @@ impl Parts<'_> {
         if let VcpuKind::Io { percent } = self.timing.vcpus[task.vcpu].kind {
             return self.bottom_half_bound(task, percent);
         }
-        let own = |(index, _): &(usize, Reservation)| *index == task.vcpu;
-        let rank = self.ranked.iter().position(own)?;
+        let is_server = |(index, _): &(usize, Reservation)| *index == task.vcpu;
+        let rank = self.ranked.iter().position(is_server)?;
         let (work, distance) = self.work_on(task.vcpu)?;
         let (_, main) = self.ranked[rank];
         let response = vcpu::work_response(main, self.responses[rank]?, work, distance)?;
@@ -337,14 +337,14 @@ impl Parts<'_> {
 
     /// An I/O VCPU gives U·T in T, T the shortest and the longest period it works for.
     fn bottom_half_bound(&self, task: &Task, percent: u32) -> Option<Time> {
-        let (_, own) = self.io.iter().find(|(index, _)| *index == task.vcpu)?;
+        let (_, io) = self.io.iter().find(|(index, _)| *index == task.vcpu)?;
         let tasks = &self.timing.tasks;
         let same = || tasks.iter().filter(|other| other.vcpu == task.vcpu);
         let period_of = |task: &Task| Some(self.timing.vcpus[task.cause].budget()?.period);
         let shortest = same().filter_map(period_of).min()?;
         let share = Utilisation::ratio(percent, 100).ok()?;
-        let response = self.share_response(task, share.of(own.longest), own.longest)?;
-        let server = Reservation::new(share.of(shortest), own.longest)?;
+        let response = self.share_response(task, share.of(io.longest), io.longest)?;
+        let server = Reservation::new(share.of(shortest), io.longest)?;
         let (work, distance) = self.work_on(task.vcpu)?;
         // With one replenishment and no list, the second job waits until the first one's time has been replenished.
         let alone = same().count() == 1;
@@ -364,8 +364,8 @@ impl Parts<'_> {
         let Prolonged { mains, ahead } = self.prolonged;
         let others = self.io.iter().filter(|(index, _)| *index != task.vcpu);
         let others: Vec<_> = others.map(|(_, other)| *other).collect();
-        let own = Reservation::new(share, longest)?;
-        let servers = mains.iter().copied().chain([own]);
+        let server = Reservation::new(share, longest)?;
+        let servers = mains.iter().copied().chain([server]);
         let found = admission::band(ahead, servers, &others).response(mains.len());
         // The test that counts what an I/O VCPU takes in any window has been passed.
         Some(found.unwrap_or(longest))

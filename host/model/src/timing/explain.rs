@@ -26,12 +26,12 @@ impl Timing {
             core.core,
             core.demand.percent()
         )?;
-        if core.deciding.0 > 0 {
-            let deciding = core.deciding.percent();
-            let budgets = core.demand.percent() - deciding;
+        if core.overhead_share.0 > 0 {
+            let overhead = core.overhead_share.percent();
+            let budgets = core.demand.percent() - overhead;
             write!(
                 text,
-                " ({budgets:.2} % by budgets, {deciding:.2} % by decisions)"
+                " ({budgets:.2} % by budgets, {overhead:.2} % by decisions)"
             )?;
         }
         match core.always_fits {

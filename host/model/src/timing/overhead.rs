@@ -6,7 +6,7 @@
 use super::{Task, Timing, VcpuKind};
 use bulkhead_abi::timing::MAX_CHUNKS;
 use bulkhead_analysis::Reservation;
-use bulkhead_analysis::overhead::{Asked, Jobs, Keeping};
+use bulkhead_analysis::overhead::{Jobs, Keeping, Request};
 
 /// The VCPUs of a core with what their decisions take, and what those of all others take.
 pub(super) struct Prolonged {
@@ -19,11 +19,11 @@ pub(super) struct Prolonged {
 impl Timing {
     /// Main VCPUs, by rank, as they are to be counted.
     pub(super) fn prolonged(&self, core: usize, ranked: &[(usize, Reservation)]) -> Prolonged {
-        let asked = ranked.iter();
-        let asked = asked.map(|&(index, limits)| self.asked(index, limits));
+        let requests = ranked.iter();
+        let requests = requests.map(|&(index, limits)| self.request_of(index, limits));
         let keeping = self.keeping();
         Prolonged {
-            mains: asked
+            mains: requests
                 .map(|vcpu| self.overhead.prolong(&vcpu, &keeping))
                 .collect(),
             ahead: self.ahead(core),
@@ -44,8 +44,8 @@ impl Timing {
         tasks.map(|task| self.jobs(task).within(window)).sum()
     }
 
-    fn asked(&self, index: usize, limits: Reservation) -> Asked {
-        Asked {
+    fn request_of(&self, index: usize, limits: Reservation) -> Request {
+        Request {
             limits,
             jobs: self.jobs_in(index, limits.period),
         }
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use crate::timing::{Order, Place, Schedule, Slot, Vcpu};
     use bulkhead_analysis::admission::{Admission, Misfit, Refused};
-    use bulkhead_analysis::deciding::Deciding;
+    use bulkhead_analysis::core_overhead::CoreOverhead;
     use bulkhead_analysis::overhead::Overhead;
     use bulkhead_analysis::placement::Placement;
     use bulkhead_analysis::time_partitions::{self, Placed};
@@ -117,16 +117,16 @@ mod tests {
     impl Scheduler {
         fn new(timing: &Timing) -> Result<Self, Refused> {
             let slots = &timing.schedule.slots;
-            let count = |deciding: &mut Deciding| {
-                deciding.count(timing.overhead, timing.keeping())?;
+            let count = |core_overhead: &mut CoreOverhead| {
+                core_overhead.count(timing.overhead, timing.keeping())?;
                 for &(limit, per_ns) in &timing.doorbells {
-                    deciding.doorbell(limit, per_ns)?;
+                    core_overhead.doorbell(limit, per_ns)?;
                 }
-                deciding.slots(slots.len() as u64, FRAME_NS)
+                core_overhead.slots(slots.len() as u64, FRAME_NS)
             };
             if timing.schedule.order == Order::FixedPriority {
                 let mut placement = Placement::new();
-                count(placement.deciding())?;
+                count(placement.core_overhead())?;
                 for slot in slots {
                     let slot = time_partitions::Slot {
                         start: slot.start_ns,
@@ -141,7 +141,7 @@ mod tests {
             if timing.schedule.order == Order::EarliestDeadline {
                 admission.by_deadline();
             }
-            count(admission.deciding())?;
+            count(admission.core_overhead())?;
             Ok(Self::Ordered(admission))
         }
 
@@ -154,15 +154,15 @@ mod tests {
             let VcpuKind::Io { percent } = vcpu.kind else {
                 let limits = vcpu.budget().expect("valid");
                 return match self {
-                    Self::Ordered(known) => known.main(number, limits, jobs),
-                    Self::Placed(known) => {
+                    Self::Ordered(core) => core.main(number, limits, jobs),
+                    Self::Placed(core) => {
                         let placed = Placed {
                             limits,
                             partition: vcpu.place.partition,
                             priority: vcpu.place.priority,
                             reservation: matches!(vcpu.kind, VcpuKind::Reservation { .. }),
                         };
-                        known.vcpu(number, placed, jobs)
+                        core.vcpu(number, placed, jobs)
                     }
                 };
             };
@@ -171,14 +171,14 @@ mod tests {
             let period = cause.budget().expect("valid").period;
             let utilisation = Fraction::ratio(percent.into(), 100).expect("valid");
             match self {
-                Self::Ordered(known) => known.io(utilisation, [period; 2], jobs),
-                Self::Placed(known) => {
+                Self::Ordered(core) => core.io(utilisation, [period; 2], jobs),
+                Self::Placed(core) => {
                     let io = Io {
                         utilisation,
                         longest: period,
                         rank: cause.place.priority.into(),
                     };
-                    known.io(io, jobs)
+                    core.io(io, jobs)
                 }
             }
         }
@@ -328,9 +328,9 @@ mod tests {
             let mut scheduler = Scheduler::new(&all).expect("there is room");
             for number in 0..all.vcpus.len() {
                 let known = up_to(&all, number);
-                let described = known.analyse()[0].misfit;
+                let catalogue = known.analyse()[0].misfit;
                 let asked = scheduler.ask(&known);
-                let expected = described.map(|(vcpu, lacks)| Refused::Misfit(Misfit { vcpu, lacks }));
+                let expected = catalogue.map(|(vcpu, lacks)| Refused::Misfit(Misfit { vcpu, lacks }));
                 prop_assert_eq!(asked.err(), expected);
                 if expected.is_some() {
                     break;

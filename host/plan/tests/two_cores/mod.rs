@@ -39,7 +39,7 @@ fn host_and_target_agree_on_two_cores() {
     let description = DESCRIPTION.replace("spare_stages = 4", "spare_stages = 1") + SECOND;
     let base = load_of(&description, "").expect("correct");
     let words = packed(&base);
-    let known = known(&words);
+    let catalogue = catalogue(&words);
     let mut random = Random::new(23);
     let [
         mut both,
@@ -61,12 +61,15 @@ fn host_and_target_agree_on_two_cores() {
         let flow = flow.replace("linux.quick", "control.swift");
         let flow = flow.replace("quick", "swift").replace("slow", "heavy");
         let extra = format!("[pipe.extra]\nflow = \"{flow}\"");
-        match (load_of(&description, &extra), target(&known, &base, &flow)) {
-            (Ok(system), Ok((solved, promises))) => {
+        match (
+            load_of(&description, &extra),
+            target(&catalogue, &base, &flow),
+        ) {
+            (Ok(system), Ok((solved, guarantees))) => {
                 same(system.pipes.last().expect("the extra one"), &solved);
-                assert_eq!(system.pipes.len(), promises.len());
-                for (pipe, promise) in system.pipes.iter().zip(&promises) {
-                    same_bounds(pipe, promise);
+                assert_eq!(system.pipes.len(), guarantees.len());
+                for (pipe, guarantee) in system.pipes.iter().zip(&guarantees) {
+                    same_bounds(pipe, guarantee);
                 }
                 fits_with_decisions(&system, CONTROL);
                 both += 1;
@@ -88,16 +91,16 @@ fn host_and_target_agree_on_two_cores() {
 /// Answer to a flow.
 fn said_of(base: &System, flow: &str) -> Result<Solved, String> {
     let words = packed(base);
-    let known = known(&words);
-    propose::solve(&known, flow, &[], 9).map_err(|refused| {
-        let said = Diagnostic {
+    let catalogue = catalogue(&words);
+    pipe_admission::solve(&catalogue, flow, &[], 9).map_err(|refused| {
+        let diagnostic = Diagnostic {
             flow,
             before: 0,
-            known: &known,
+            catalogue: &catalogue,
             standing: &|_| ["", ""],
             refused,
         };
-        said.to_string()
+        diagnostic.to_string()
     })
 }
 
@@ -107,7 +110,7 @@ fn another_core_feeds_another_partition() {
     let description = through_linux();
     let base = load_of(&description, "").expect("correct");
     let words = packed(&base);
-    let known = known(&words);
+    let catalogue = catalogue(&words);
     for flow in [
         "sample | far | quick | emit [20 %, 400 ms]",
         "* sample | quick | far | emit [5/s, 900 ms]",
@@ -115,10 +118,10 @@ fn another_core_feeds_another_partition() {
     ] {
         let extra = format!("[pipe.extra]\nflow = \"{flow}\"");
         let system = load_of(&description, &extra).expect(flow);
-        let (solved, promises) = target(&known, &base, flow).expect(flow);
+        let (solved, guarantees) = target(&catalogue, &base, flow).expect(flow);
         same(system.pipes.last().expect("the extra one"), &solved);
-        for (pipe, promise) in system.pipes.iter().zip(&promises) {
-            same_bounds(pipe, promise);
+        for (pipe, guarantee) in system.pipes.iter().zip(&guarantees) {
+            same_bounds(pipe, guarantee);
         }
     }
     let channels = |core: u32| {
@@ -145,11 +148,11 @@ owns = ["monitor"]
 "#;
     let base = load(other).expect("correct");
     assert!(base.pipes.iter().any(|pipe| !pipe.is_run()));
-    let said = said_of(&base, "sample | far | emit").expect_err("nobody runs it");
+    let diagnostic = said_of(&base, "sample | far | emit").expect_err("nobody runs it");
     assert!(
-        said.contains(
+        diagnostic.contains(
             "`far` is on a core on which nobody runs stages: another program schedules it"
         ),
-        "{said}"
+        "{diagnostic}"
     );
 }

@@ -373,12 +373,12 @@ impl<'m> Mailbox<'m> {
     /// Put this end's own words right, should the peer have overwritten them: done whenever this
     /// end would wait, since the peer may be waiting for just that.
     fn restore(&self) {
-        for (word, own) in [
+        for (word, expected) in [
             (self.mine.posted, self.posted),
             (self.mine.taken, self.taken),
         ] {
-            if word.load(Ordering::Relaxed) != own.0 {
-                word.store(own.0, Ordering::Release);
+            if word.load(Ordering::Relaxed) != expected.0 {
+                word.store(expected.0, Ordering::Release);
             }
         }
     }

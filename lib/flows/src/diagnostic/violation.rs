@@ -12,7 +12,7 @@ use core::fmt;
 /// A constraint of a flow.
 pub(super) struct ShownViolation<'a> {
     pub(super) flow: &'a str,
-    pub(super) known: &'a PipeCatalogue<'a>,
+    pub(super) catalogue: &'a PipeCatalogue<'a>,
     pub(super) violation: Violation,
 }
 
@@ -25,7 +25,7 @@ pub(super) fn stage_of(flow: &str, at: usize) -> &str {
 
 impl fmt::Display for ShownViolation<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let said = self.known.with([], |all| match self.violation {
+        let written = self.catalogue.with([], |all| match self.violation {
             Violation::Core { .. } | Violation::Response { .. } => self.of_core(out, all),
             Violation::Device { device } => write!(
                 out,
@@ -34,7 +34,7 @@ impl fmt::Display for ShownViolation<'_> {
             ),
             _ => self.of_stages(out),
         });
-        said.unwrap_or(Ok(()))
+        written.unwrap_or(Ok(()))
     }
 }
 
@@ -43,11 +43,11 @@ impl ShownViolation<'_> {
         let name = |core: usize| all.cores.get(core).map_or("?", |core| core.name);
         match self.violation {
             Violation::Core { core, demand } => {
-                let known = all.cores.get(core);
-                let most = known.map_or(WHOLE, |core| core.policy.capacity());
+                let row = all.cores.get(core);
+                let most = row.map_or(WHOLE, |core| core.policy.capacity());
                 write!(
                     out,
-                    "core `{}` would need {} of its time, with what deciding takes, and gives {}",
+                    "core `{}` would need {} of its time, scheduling overhead included, and gives {}",
                     name(core),
                     Percent(demand),
                     Percent(most)

@@ -40,9 +40,9 @@ fn messages_pass_two_stages_with_their_entries() {
         assert_eq!(second.waiting(), (kind != Kind::Newest).then_some(110));
         assert_eq!(second.is_four_slot(), kind == Kind::Newest);
         let taken = second.take(None).expect("a message");
-        let left = second.compute(taken).expect("an answer");
+        let sent = second.compute(taken).expect("an answer");
         assert_eq!(
-            (left.data, left.entries[0].at, left.entries[0].number),
+            (sent.data, sent.entries[0].at, sent.entries[0].number),
             ([7, 8], 100, 1)
         );
         assert!(second.take(None).is_none());
@@ -64,7 +64,7 @@ fn what_was_passed_over_has_a_number_that_is_missing() {
 fn a_stage_without_news_from_another_partition_falls_back_until_some_come() {
     let (input, mut output) = link::make(Kind::Newest, memory).expect("room");
     let neutral = functions::named("neutral").expect("it is there");
-    let mut work = of("emit", vec![input]).across(1, 1000, Some((50, neutral)));
+    let mut work = of("emit", vec![input]).remote_inputs(1, 1000, Some((50, neutral)));
     let send = |output: &mut link::Output, number| {
         let mut message = Message {
             data: [number, 7],
@@ -134,7 +134,9 @@ fn what_entered_before_the_task_began_is_passed_over() {
         sent.entries[0] = Entry { number: at, at };
         assert!(output.put(&sent));
     };
-    let mut work = of("emit", vec![input]).across(1, 100, None).begun_here(100);
+    let mut work = of("emit", vec![input])
+        .remote_inputs(1, 100, None)
+        .begun_here(100);
     [98, 99, 100].into_iter().for_each(&mut send);
     let taken = work.look(110).expect("a message");
     assert_eq!(taken.message.entries[0].at, 100);
@@ -149,7 +151,9 @@ fn what_entered_before_the_task_began_is_passed_over() {
 fn what_is_taken_out_of_a_buffer_before_the_first_stage_enters_there() {
     for kind in [Kind::Newest, Kind::Each(4)] {
         let (input, mut output) = link::make(kind, memory).expect("room");
-        let mut work = of("emit", vec![input]).across(1, 100, None).entering(100);
+        let mut work = of("emit", vec![input])
+            .remote_inputs(1, 100, None)
+            .entering(100);
         let mut send = |put| {
             let mut sent = Message {
                 put,
@@ -186,7 +190,7 @@ fn what_is_taken_out_of_a_buffer_before_the_first_stage_enters_there() {
 #[test]
 fn what_comes_behind_an_end_is_the_next_tasks() {
     let (input, mut output) = link::make(Kind::Each(4), memory).expect("room");
-    let mut work = of("emit", vec![input]).across(1, 100, None);
+    let mut work = of("emit", vec![input]).remote_inputs(1, 100, None);
     let mut message = Message::default();
     message.entries[0] = Entry { number: 1, at: 105 };
     assert!(output.put(&Message::END) && output.put(&message));
@@ -205,7 +209,7 @@ fn what_comes_behind_an_end_is_the_next_tasks() {
 fn messages_for_a_restarted_stage_are_passed_over() {
     for kind in [Kind::Newest, Kind::Each(4)] {
         let (input, mut output) = link::make(kind, memory).expect("room");
-        let mut work = of("emit", vec![input]).across(1, 100, None);
+        let mut work = of("emit", vec![input]).remote_inputs(1, 100, None);
         let mut put = |put: u64| {
             let mut message = Message {
                 put,

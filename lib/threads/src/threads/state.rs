@@ -194,9 +194,9 @@ impl<P: Policy, const N: usize> State<P, N> {
         wait.map_or(core::ptr::null(), |wait| wait.mutex.load(Relaxed))
     }
 
-    pub(super) fn name_of(&self, index: u64, own: u64) -> u64 {
+    pub(super) fn name_of(&self, index: u64, scheduler: u64) -> u64 {
         if index == OWN {
-            own
+            scheduler
         } else {
             self.name(thread_of(index))
         }

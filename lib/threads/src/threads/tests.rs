@@ -44,11 +44,11 @@ unsafe impl Machine for Scripted {
     const REFUSED: () = ();
     const SAME_TIME: u64 = u64::MAX;
 
-    fn own() -> u64 {
+    fn scheduler_thread() -> u64 {
         OWN
     }
 
-    fn own_time() -> u64 {
+    fn scheduler_time() -> u64 {
         0
     }
 
@@ -101,7 +101,7 @@ unsafe impl Machine for Scripted {
         LEFT.set(budget);
     }
 
-    fn left(_: u64) -> Option<Time> {
+    fn remaining(_: u64) -> Option<Time> {
         Some(LEFT.get())
     }
 
@@ -109,7 +109,7 @@ unsafe impl Machine for Scripted {
         Some(LEFT.take())
     }
 
-    fn end_point(_: &mut (), _: u64) -> Result<[u64; 2], ()> {
+    fn receive_end(_: &mut (), _: u64) -> Result<[u64; 2], ()> {
         Err(())
     }
 
@@ -155,7 +155,7 @@ fn a_release_is_observed_after_a_wait_for_the_lock() {
 }
 
 /// The kernel reports the end of the budget in force, with the given rest; returns the reported thread.
-fn ends(left: Time, taken_back_before: bool) -> Option<u64> {
+fn ends(remaining: Time, taken_back_before: bool) -> Option<u64> {
     let scene = SCENE.with(|scene| *scene);
     let made = scene.spawn(&mut (), never_runs, Priority(1));
     made.expect("there is room");
@@ -167,7 +167,7 @@ fn ends(left: Time, taken_back_before: bool) -> Option<u64> {
         timer: NEVER,
     };
     scene.with(|state| state.accounts.grant::<Scripted>(Some(account)));
-    LEFT.set(left);
+    LEFT.set(remaining);
     if taken_back_before {
         // The running thread decided and granted anew; the event must notice that.
         scene.with(|state| {
@@ -180,8 +180,8 @@ fn ends(left: Time, taken_back_before: bool) -> Option<u64> {
     scb.events[0].kind.store(EventKind::Expired as u32, Relaxed);
     scb.produced.store(1, Relaxed);
     scene.with(State::take_in::<Scripted>);
-    let told = scene.with(State::take_stopped::<Scripted>);
-    told.map(|(index, ..)| index)
+    let notified = scene.with(State::take_stopped::<Scripted>);
+    notified.map(|(index, ..)| index)
 }
 
 #[test]

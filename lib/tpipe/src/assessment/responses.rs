@@ -33,7 +33,7 @@ impl<const N: usize> Judge<'_, N> {
         let mut ios = [IDLE; IOS];
         let here = self.collect_io(core, setting, count, &mut ios);
         let (mains, ios) = (&self.mains[..count], &ios[..here]);
-        let ahead = self.deciding.ahead();
+        let ahead = self.core_overhead.ahead();
         let mut shares = [Fraction(0); IOS];
         let numbered = shares.iter_mut().zip(ios);
         numbered.for_each(|(share, (_, io))| *share = io.utilisation);
@@ -94,7 +94,7 @@ impl<const N: usize> Judge<'_, N> {
                 .filter(|(other, seen)| *other != device.io && seen.rank <= rank);
             let others = others.map(|(_, seen)| seen);
             let limit = longest.max(io.period());
-            let ahead = self.deciding.ahead();
+            let ahead = self.core_overhead.ahead();
             let response = vcpu::response_behind(ahead, io.wcet, &mains[..rank], others, limit);
             let latency = overhead::latency(ahead).ok_or(Violation::Overflow)?;
             let response = response.ok_or(Violation::Response {
@@ -188,8 +188,8 @@ impl<const N: usize> Judge<'_, N> {
     /// Periods of the Main VCPUs for which an I/O VCPU works, those of other pipes included.
     pub(super) fn causes(&self, io: usize, setting: &Setting<N>) -> impl Iterator<Item = Time> {
         let devices = self.bound.repository.devices.iter().enumerate();
-        let own = devices.filter(move |(_, device)| device.io == io);
-        own.flat_map(|(device, _)| {
+        let served = devices.filter(move |(_, device)| device.io == io);
+        served.flat_map(|(device, _)| {
             let others = self.others_at(device);
             self.periods_of(device, setting).chain(others)
         })
@@ -203,7 +203,7 @@ impl<const N: usize> Judge<'_, N> {
             .map(|main| main.period);
         let direct = (0..bound.len())
             .filter(move |_| main.is_none())
-            .filter(move |&stage| bound.devices(stage).any(|own| own == device));
+            .filter(move |&stage| bound.devices(stage).any(|one| one == device));
         main.into_iter()
             .chain(direct.map(|stage| setting.period[stage]))
     }

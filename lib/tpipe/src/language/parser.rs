@@ -212,12 +212,12 @@ impl<const N: usize> Parser<'_, N> {
         let mut next = SOURCE + 1;
         for index in 0..self.len {
             let (from, to) = self.ends[index];
-            let known = |end: u32| (0..index).find(|&earlier| self.ends[earlier].1 == end);
-            self.stages[index].from = match known(from) {
+            let earlier_end = |end: u32| (0..index).find(|&earlier| self.ends[earlier].1 == end);
+            self.stages[index].from = match earlier_end(from) {
                 Some(earlier) => self.stages[earlier].to,
                 None => SOURCE,
             };
-            self.stages[index].to = match known(to) {
+            self.stages[index].to = match earlier_end(to) {
                 Some(earlier) => self.stages[earlier].to,
                 None => next,
             };

@@ -172,8 +172,8 @@ impl<'a, const N: usize> Heuristic<'a, N> {
         self.accept(setting, changed, even)
     }
 
-    fn accept(&self, setting: &mut Setting<N>, changed: Setting<N>, wanted: bool) -> bool {
-        let accepted = wanted && self.schedulable(&changed);
+    fn accept(&self, setting: &mut Setting<N>, changed: Setting<N>, is_required: bool) -> bool {
+        let accepted = is_required && self.schedulable(&changed);
         if accepted {
             *setting = changed;
         }

@@ -188,11 +188,11 @@ impl<const N: usize> Search<'_, '_, N> {
                 SOURCE => 0,
                 from => reached[usize::from(from) - 1],
             };
-            let own = periods(bound, setting, index);
+            let choices = periods(bound, setting, index);
             let slack = self
                 .required
                 .delay_ns
-                .saturating_sub(before + own + rest[index]);
+                .saturating_sub(before + choices + rest[index]);
             let most = limits
                 .most(bound, index)
                 .saturating_mul(setting.messages[index]);

@@ -1,6 +1,6 @@
 //! Pipelines: the language, the paper's set-ups, random ones
 
-mod deciding;
+mod admission;
 mod language;
 mod paper;
 mod random;

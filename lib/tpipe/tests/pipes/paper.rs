@@ -251,7 +251,7 @@ fn figure_15() {
 fn what_cannot_be_met_says_what_can() {
     let answer = solved("CanRead | MLProcess | CanWrite [0 %, 4.2 ms]");
     assert!(!answer.best.holds());
-    let least = answer.least.expect("asked for");
+    let least = answer.least.expect("demand for");
     let delay = least.delay.expect("within reach").delay_ns;
     assert!((4_200 * US..20 * MS).contains(&delay), "{delay}");
     let again = format!("CanRead | MLProcess | CanWrite [0 %, {delay} ns]");

@@ -281,7 +281,7 @@ fn kept(seed: u64, text: &str, bound: &Bound<'_, ROOM>, solution: &Solution<ROOM
                     let (held, room) = (seen.most_waiting[stage], promised.buffer[stage]);
                     assert!(held <= room, "{}", say("a ring overflows"));
                 }
-                assert_eq!(seen.left, 0, "{}", say("messages are stuck"));
+                assert_eq!(seen.remaining, 0, "{}", say("messages are stuck"));
                 if arrivals == Arrivals::Worst {
                     throughput(bound, promised.bound, &seen, say);
                 }

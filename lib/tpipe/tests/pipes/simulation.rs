@@ -5,7 +5,7 @@
 //! servers that handle one message and rest until start + C/U at the priority of the VCPU that
 //! they work for. VCPUs besides the pipe always use all their budget.
 
-mod furnish;
+mod initial_state;
 
 use crate::random::{ROOM, Random};
 use bulkhead_analysis::utilisation::WHOLE;
@@ -35,7 +35,7 @@ pub(crate) struct Seen {
     pub(crate) written: Vec<(u64, u64)>,
     pub(crate) most_waiting: Vec<u64>,
     /// Messages that are still on their way in the end.
-    pub(crate) left: usize,
+    pub(crate) remaining: usize,
     pub(crate) first_input: u64,
     pub(crate) last_output: u64,
 }
@@ -181,7 +181,7 @@ impl World<'_, '_, '_> {
         let work = server.job.is_some() || !server.queue.is_empty();
         work && match &server.budget {
             Budget::Sporadic(chunks) => chunks.front().is_some_and(|(from, _)| *from <= self.now),
-            Budget::Bandwidth(left, _) => *left > 0,
+            Budget::Bandwidth(remaining, _) => *remaining > 0,
             Budget::Io(from) => *from <= self.now || server.job.is_some(),
         }
     }
@@ -225,13 +225,16 @@ impl World<'_, '_, '_> {
         next = self.paced.iter().fold(next, |next, &(at, _)| next.min(at));
         for index in self.running().into_iter().flatten() {
             let server = &self.servers[index];
-            let left = server.job.as_ref().map_or(0, |(_, left, _)| *left);
+            let remaining = server
+                .job
+                .as_ref()
+                .map_or(0, |(_, remaining, _)| *remaining);
             let slice = match &server.budget {
-                Budget::Sporadic(chunks) => {
-                    chunks.front().map_or(0, |(_, amount)| left.min(*amount))
-                }
-                Budget::Bandwidth(budget, _) => left.min(*budget),
-                Budget::Io(_) => left,
+                Budget::Sporadic(chunks) => chunks
+                    .front()
+                    .map_or(0, |(_, amount)| remaining.min(*amount)),
+                Budget::Bandwidth(budget, _) => remaining.min(*budget),
+                Budget::Io(_) => remaining,
             };
             next = next.min(self.now + slice);
         }
@@ -285,10 +288,10 @@ impl World<'_, '_, '_> {
         for server in &mut self.servers {
             let wants = server.job.is_some() || !server.queue.is_empty();
             match &mut server.budget {
-                Budget::Bandwidth(left, deadline)
-                    if *left == 0 && *deadline <= self.now && wants =>
+                Budget::Bandwidth(remaining, deadline)
+                    if *remaining == 0 && *deadline <= self.now && wants =>
                 {
-                    *left = server.capacity;
+                    *remaining = server.capacity;
                     *deadline = self.now.max(*deadline) + server.period;
                 }
                 _ => {}
@@ -320,8 +323,8 @@ impl World<'_, '_, '_> {
     fn consume(&mut self, index: usize, span: u64) {
         let now = self.now;
         let server = &mut self.servers[index];
-        if let Some((_, left, _)) = &mut server.job {
-            *left -= span;
+        if let Some((_, remaining, _)) = &mut server.job {
+            *remaining -= span;
         }
         match &mut server.budget {
             Budget::Sporadic(chunks) => {
@@ -340,7 +343,7 @@ impl World<'_, '_, '_> {
                     _ => {}
                 }
             }
-            Budget::Bandwidth(left, _) => *left -= span,
+            Budget::Bandwidth(remaining, _) => *remaining -= span,
             Budget::Io(from) => *from = (*from).max(now),
         }
     }
@@ -495,12 +498,12 @@ impl World<'_, '_, '_> {
                         chunks.push_front((now, there));
                     }
                 }
-                Budget::Bandwidth(left, deadline) => {
-                    let fits = u128::from(*left) * u128::from(server.period)
+                Budget::Bandwidth(remaining, deadline) => {
+                    let fits = u128::from(*remaining) * u128::from(server.period)
                         < u128::from(deadline.saturating_sub(now)) * u128::from(server.capacity);
-                    let throttled = *left == 0 && *deadline > now;
+                    let throttled = *remaining == 0 && *deadline > now;
                     if !fits && !throttled {
-                        *left = server.capacity;
+                        *remaining = server.capacity;
                         *deadline = now + server.period;
                     }
                 }
@@ -529,7 +532,7 @@ impl World<'_, '_, '_> {
 
     fn finish(mut self) -> Seen {
         let inputs = self.inputs.iter().flatten();
-        self.seen.left = inputs.map(|input| input.waiting.len()).sum();
+        self.seen.remaining = inputs.map(|input| input.waiting.len()).sum();
         self.seen
     }
 }

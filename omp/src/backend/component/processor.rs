@@ -93,7 +93,7 @@ impl Processor {
         let index = self
             .threads
             .spawn(first, carrier::carry, Binding::main(vcpu))?;
-        self.threads.end_point(first, index)
+        self.threads.receive_end(first, index)
     }
 
     /// Runs the carrier for ever; called by the core's first thread.

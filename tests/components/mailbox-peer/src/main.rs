@@ -93,7 +93,7 @@ fn start(first: &mut First) -> Result<(), Status> {
     let _kept = END.with(&CORE.threads, |place| *place = Some(end));
     let index = CORE.threads.spawn(first, entry, binding)?;
     CORE.threads.spawn(first, stay_awake, binding)?;
-    let [receive, send] = CORE.threads.end_point(first, index)?;
+    let [receive, send] = CORE.threads.receive_end(first, index)?;
     RECEIVE.store(receive, Relaxed);
     let listen = [channel.doorbell_in.into(), send];
     call(first::INTERRUPT, Operation::Listen, listen)?;

@@ -79,12 +79,12 @@ fn bank(context: &Context<'_>, register: u64, value: u64) {
 
 /// Bits of foreign interrupts that a bank shows.
 fn foreign_bits(context: &Context<'_>, register: u64) -> u32 {
-    let shown = |intid: u32| {
+    let is_visible = |intid: u32| {
         let word = context.distributor() + register + u64::from(intid / 32 * 4);
         probe::load(word).unwrap_or(0) >> (intid % 32) & 1 == 1
     };
     (32..INTIDS)
-        .filter(|intid| !context.owns(*intid) && shown(*intid))
+        .filter(|intid| !context.owns(*intid) && is_visible(*intid))
         .count() as u32
 }
 
@@ -152,8 +152,8 @@ fn priority(context: &mut Context<'_>) {
         let _may_fault = probe::store(address, 0);
         probe::load(address).ok()
     });
-    let shown = words.flat_map(|word| (0..4).map(move |byte| word >> (8 * byte) & 0xff));
-    let smallest = shown
+    let bytes = words.flat_map(|word| (0..4).map(move |byte| word >> (8 * byte) & 0xff));
+    let smallest = bytes
         .filter(|priority| *priority != 0)
         .min()
         .unwrap_or(0x100);
@@ -166,22 +166,22 @@ fn priority(context: &mut Context<'_>) {
 fn odd(context: &mut Context<'_>) {
     let registers = [CTLR, ISENABLER + 4, IPRIORITYR + 32, IROUTER + 8 * 40];
     for form in probe::ODD {
-        let through = registers.iter().filter(|register| {
+        let accepted = registers.iter().filter(|register| {
             let address = probe::physical((context.distributor() + *register) & !15);
             probe::access(form, address, u64::MAX).is_ok()
         });
         context.say(format_args!(
             "form={} through={}",
             form.name,
-            through.count()
+            accepted.count()
         ));
     }
     let unaligned = [(1, 1), (2, 1), (2, 2), (3, 4), (2, 3), (3, 1)];
-    let through = unaligned.iter().filter(|(size, off)| {
+    let accepted = unaligned.iter().filter(|(size, off)| {
         let address = probe::physical(context.distributor() + ISENABLER + off);
         probe::access(probe::LOADS[*size], address, 0).is_ok()
     });
-    context.say(format_args!("form=unaligned through={}", through.count()));
+    context.say(format_args!("form=unaligned through={}", accepted.count()));
 }
 
 fn fuzz(context: &mut Context<'_>) {

@@ -111,9 +111,9 @@ fn outside(context: &mut Context<'_>) {
         context.number("from", 0x4020_0000),
         context.number("to", 0x4100_0000),
     ];
-    let own = context.system.memory()[1];
+    let memory = context.system.memory()[1];
     let pages = (from..to).step_by(PAGE as usize);
-    let places = pages.filter(|at| !(OWN..OWN + own).contains(at));
+    let places = pages.filter(|at| !(OWN..OWN + memory).contains(at));
     let [mut tried, mut read] = [0_u64; 2];
     for place in places.chain(REGISTERS) {
         tried += 1;
@@ -125,8 +125,8 @@ fn outside(context: &mut Context<'_>) {
         let _refused = transfer(&mut nic, from, place);
         context.beat();
     }
-    let own = moves(&mut nic);
-    context.say(format_args!("tried={tried} read={read} own={own}"));
+    let memory = moves(&mut nic);
+    context.say(format_args!("tried={tried} read={read} own={memory}"));
 }
 
 fn one(context: &mut Context<'_>) {

@@ -21,13 +21,13 @@ mod calls;
 mod distributor;
 mod dma;
 mod guard;
+mod hangs;
 mod interface;
 mod memory;
 mod nic;
 mod probe;
 mod processor;
 mod redistributor;
-mod stubborn;
 mod system_registers;
 mod thread;
 mod traffic;
@@ -47,7 +47,7 @@ const GROUPS: [&[Attack]; 9] = [
     memory::ATTACKS,
     processor::ATTACKS,
     system_registers::ATTACKS,
-    stubborn::ATTACKS,
+    hangs::ATTACKS,
     dma::ATTACKS,
 ];
 

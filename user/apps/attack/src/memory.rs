@@ -182,8 +182,8 @@ fn read_only(context: &mut Context<'_>) {
         .iter()
         .map(|end| end.link)
         .filter(|link| *link != 0);
-    let own = context.system.shared_pages();
-    for page in links.chain(own) {
+    let pages = context.system.shared_pages();
+    for page in links.chain(pages) {
         let read = probe::load(page).is_ok();
         let written = probe::store(page + 8, 2).is_ok();
         context.say(format_args!("page={page:#x} read={read} written={written}"));

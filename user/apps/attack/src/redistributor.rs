@@ -64,7 +64,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     },
 ];
 
-fn own(context: &Context<'_>, offset: u64) -> u64 {
+fn own_frame(context: &Context<'_>, offset: u64) -> u64 {
     context.redistributor() + offset
 }
 
@@ -81,13 +81,17 @@ fn lpi_tables(context: &mut Context<'_>) {
         ("setlpir", SETLPIR, 8192),
         ("invallr", INVALLR, 0),
     ] {
-        let _may_fault = probe::store_double(own(context, offset), value);
-        let back = probe::access(probe::LOADS[3], probe::physical(own(context, offset)), 0);
+        let _may_fault = probe::store_double(own_frame(context, offset), value);
+        let back = probe::access(
+            probe::LOADS[3],
+            probe::physical(own_frame(context, offset)),
+            0,
+        );
         show(context, name, back);
     }
-    let _may_fault = probe::store(own(context, CTLR), 1);
-    show(context, "ctlr", probe::load(own(context, CTLR)));
-    show(context, "typer", probe::load(own(context, TYPER)));
+    let _may_fault = probe::store(own_frame(context, CTLR), 1);
+    show(context, "ctlr", probe::load(own_frame(context, CTLR)));
+    show(context, "typer", probe::load(own_frame(context, TYPER)));
 }
 
 fn foreign_redistributor(context: &mut Context<'_>) {
@@ -105,16 +109,24 @@ fn foreign_redistributor(context: &mut Context<'_>) {
 
 fn group(context: &mut Context<'_>) {
     for (round, value) in [(0, 0), (1, u64::MAX)] {
-        let _may_fault = probe::store(own(context, IGROUPR0), value);
-        let _may_fault = probe::store(own(context, IGRPMODR0), value);
+        let _may_fault = probe::store(own_frame(context, IGROUPR0), value);
+        let _may_fault = probe::store(own_frame(context, IGRPMODR0), value);
         context.say(format_args!("round={round}"));
-        show(context, "igroupr0", probe::load(own(context, IGROUPR0)));
-        show(context, "igrpmodr0", probe::load(own(context, IGRPMODR0)));
+        show(
+            context,
+            "igroupr0",
+            probe::load(own_frame(context, IGROUPR0)),
+        );
+        show(
+            context,
+            "igrpmodr0",
+            probe::load(own_frame(context, IGRPMODR0)),
+        );
     }
 }
 
 fn priority(context: &mut Context<'_>) {
-    let first = own(context, IPRIORITYR);
+    let first = own_frame(context, IPRIORITYR);
     for offset in 0..32 {
         let _may_fault = probe::access(probe::STORES[0], probe::physical(first + offset), 0);
     }
@@ -154,14 +166,14 @@ fn monitor_interrupts(context: &mut Context<'_>) {
         ("isactiver0", ISACTIVER0),
     ];
     for (name, register) in attempts {
-        let _may_fault = probe::store(own(context, register), MONITOR_INTIDS);
-        let seen = probe::load(own(context, register)).unwrap_or(0) & MONITOR_INTIDS;
+        let _may_fault = probe::store(own_frame(context, register), MONITOR_INTIDS);
+        let seen = probe::load(own_frame(context, register)).unwrap_or(0) & MONITOR_INTIDS;
         context.say(format_args!("{name} monitor-bits={seen:#x}"));
     }
-    let _may_fault = probe::store(own(context, ICFGR1), u64::MAX);
-    let _may_fault = probe::store(own(context, ICACTIVER0), u64::from(u32::MAX));
-    let _may_fault = probe::store(own(context, WAKER), 2);
-    show(context, "waker", probe::load(own(context, WAKER)));
+    let _may_fault = probe::store(own_frame(context, ICFGR1), u64::MAX);
+    let _may_fault = probe::store(own_frame(context, ICACTIVER0), u64::from(u32::MAX));
+    let _may_fault = probe::store(own_frame(context, WAKER), 2);
+    show(context, "waker", probe::load(own_frame(context, WAKER)));
 }
 
 fn fuzz(context: &mut Context<'_>) {
@@ -169,11 +181,11 @@ fn fuzz(context: &mut Context<'_>) {
     let (start, bytes) = (context.redistributor(), context.cores() * STRIDE);
     let [reached, faults] = random_accesses(context, start, bytes, count);
     let timer_and_sgis = u64::from(1u32 << 27 | 0x7fff);
-    let _kept_alive = probe::store(own(context, ICACTIVER0), u64::from(u32::MAX));
-    let _kept_alive = probe::store(own(context, ISENABLER0), timer_and_sgis);
+    let _kept_alive = probe::store(own_frame(context, ICACTIVER0), u64::from(u32::MAX));
+    let _kept_alive = probe::store(own_frame(context, ISENABLER0), timer_and_sgis);
     let _kept_alive = probe::access(
         probe::STORES[0],
-        probe::physical(own(context, IPRIORITYR + 27)),
+        probe::physical(own_frame(context, IPRIORITYR + 27)),
         0xa0,
     );
     context.say(format_args!("reached={reached} faults={faults}"));

@@ -103,8 +103,8 @@ impl Plant {
     }
 
     fn step(&mut self, env: &Environment, job: &Job) {
-        let asked = self.listen();
-        let demand = self.actuator.demand(asked, STEP_S);
+        let demand = self.listen();
+        let demand = self.actuator.demand(demand, STEP_S);
         for _ in 0..=job.skipped.min(MOST_SKIPPED) {
             self.state = self.vehicle.step(&self.state, &demand, STEP_S);
             self.lead.step(self.state.speed_mps, STEP_S);
@@ -118,12 +118,12 @@ impl Plant {
 
     /// The newest demand that came.
     fn listen(&mut self) -> Option<Demand> {
-        let (mut asked, sent_at) = (None, &mut self.sent_at);
+        let (mut demand, sent_at) = (None, &mut self.sent_at);
         self.line.take(|received| {
             let Some(Wire::Demand { number, force_n }) = Wire::of(&received.frame) else {
                 return None;
             };
-            asked = Some(wire::demand(force_n));
+            demand = Some(wire::demand(force_n));
             // Answered once: a controller that has nothing newer repeats itself.
             let sent = core::mem::take(&mut sent_at[number as usize % REMEMBERED]);
             if sent != 0 && received.at >= sent {
@@ -131,7 +131,7 @@ impl Plant {
             }
             Some(None)
         });
-        asked
+        demand
     }
 
     fn publish(&mut self, env: &Environment, job: &Job) {

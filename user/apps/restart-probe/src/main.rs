@@ -22,15 +22,15 @@ fn run(system: &System) -> Result<Infallible, &'static str> {
     trace::mark("started", started, 0);
     black_box(&CONTENT);
     let _counted_from_here = system.announce_up();
-    let wanted = system
+    let requested = system
         .argument("restarts")
         .and_then(|text| text.parse().ok())
         .unwrap_or(0);
-    if system.link().read().epoch <= wanted {
+    if system.link().read().epoch <= requested {
         trace::mark("failing", clock::now(), 0);
         return Err("on purpose");
     }
-    println!("restarted {wanted} times");
+    println!("restarted {requested} times");
     system.run_periodic("idle", Period::from_micros(1000), |_| {
         ControlFlow::Continue(())
     })

@@ -295,12 +295,14 @@ impl Builder {
     /// Gives schedulers the capability to invoke this component.
     fn offer_services(&mut self) -> Result<(), Status> {
         let archive = self.archive;
-        let Some(own) = archive.of_role(Role::Boot) else {
+        let Some(boot) = archive.of_role(Role::Boot) else {
             return Ok(());
         };
         for scheduler in archive.components().filter(|one| one.is(Role::Scheduler)) {
             let token = scheduler.wiring.core.into();
-            let made = self.first.invocation(own.packed, first::COMPONENT, token)?;
+            let made = self
+                .first
+                .invocation(boot.packed, first::COMPONENT, token)?;
             copy(self.made[scheduler.number].leaf, BOOT, made)?;
         }
         Ok(())

@@ -58,8 +58,8 @@ fn build(mut first: First) -> Result<Ward, Refusal> {
     let archive = Checked::of(first.archive()?).map_err(Refusal::Archive)?;
     let page = shared_builder::guest(&mut first)?;
     let mut built = Builder::build(first, archive, page)?;
-    let own = archive.of_role(Role::Boot);
-    if let Some(console) = own.and_then(|own| console_of(archive, &own)) {
+    let boot = archive.of_role(Role::Boot);
+    if let Some(console) = boot.and_then(|boot| console_of(archive, &boot)) {
         console::open_through(console);
     }
     let applications = archive
@@ -84,9 +84,9 @@ fn alone<R>(act: impl Fn(&mut Builder) -> R) -> R {
 }
 
 /// Slot of the console interface, if this component uses it.
-fn console_of(archive: Checked<'_>, own: &Component<'_>) -> Option<u64> {
+fn console_of(archive: Checked<'_>, boot: &Component<'_>) -> Option<u64> {
     let named = |name: &[u8; 16]| name_text(name) == bulkhead_abi::component::console::NAME;
-    let needed = |number: usize| own.wiring.needs & 1 << number != 0;
+    let needed = |number: usize| boot.wiring.needs & 1 << number != 0;
     let mut interfaces = archive.interfaces();
     let (number, _) = interfaces.find(|(number, one)| needed(*number) && named(&one.name))?;
     Some(interface_slot(number))

@@ -139,7 +139,7 @@ impl Probe {
             let word = u64::from_le_bytes(received.frame.data);
             for (whence, stream) in self.streams.iter_mut().enumerate() {
                 let name = word >> (16 * whence) & (NUMBERS - 1);
-                if let Some((number, sent)) = stream.left(name, whither) {
+                if let Some((number, sent)) = stream.departed(name, whither) {
                     let path = PATHS[whence][whither];
                     trace::delivered::<Environment>(path, number, [sent, received.at]);
                 }
@@ -161,7 +161,7 @@ impl Probe {
 impl Stream {
     /// Number and time of sending of the message with that name, if it is answered there for the
     /// first time.
-    fn left(&mut self, name: u64, whither: usize) -> Option<(u32, u64)> {
+    fn departed(&mut self, name: u64, whither: usize) -> Option<(u32, u64)> {
         let newest = self.sent.checked_sub(1)?;
         let before = (newest + NUMBERS - name) % (NUMBERS - 1);
         let number = newest.checked_sub(before)?;

@@ -79,7 +79,7 @@ fn start(first: &mut First) -> Result<(), Problem> {
     let hearing = THREADS.spawn(first, hear, Priority(0))?;
     let worker = THREADS.spawn(first, work, Priority(1))?;
     WORKER.store(worker, Relaxed);
-    let [receive, send] = THREADS.end_point(first, hearing)?;
+    let [receive, send] = THREADS.receive_end(first, hearing)?;
     RECEIVE.store(receive, Relaxed);
     LINE.store(function.intid.into(), Relaxed);
     call(
@@ -121,12 +121,12 @@ impl Due {
 
     /// Returns whether the time has come, and then sets the next one, up to a tenth of a period
     /// later than regular.
-    fn came(&mut self, now: u64, random: &mut Random) -> bool {
-        let came = self.at <= now;
-        if came {
+    fn is_due(&mut self, now: u64, random: &mut Random) -> bool {
+        let is_due = self.at <= now;
+        if is_due {
             self.at = self.at + self.period + random.below(self.period / 10 + 1);
         }
-        came
+        is_due
     }
 }
 
@@ -217,7 +217,7 @@ extern "C" fn work(_: u64) -> ! {
     let mut single = Due::every(PERIOD.load(Relaxed));
     let mut burst = Due::every(BURST.load(Relaxed));
     let gap = ticks(GAP.load(Relaxed));
-    let (mut left, mut next) = (0, NEVER);
+    let (mut active, mut next) = (0, NEVER);
     let mut report = Due::every(1_000_000_000);
     loop {
         if !RAISED.load(Relaxed) {
@@ -231,18 +231,18 @@ extern "C" fn work(_: u64) -> ! {
             let _held = call(first::INTERRUPT, Operation::Complete, [LINE.load(Relaxed)]);
         }
         let now = clock::now();
-        if single.came(now, &mut worker.random) {
+        if single.is_due(now, &mut worker.random) {
             worker.send(0);
         }
-        if burst.came(now, &mut worker.random) {
-            (left, next) = (MESSAGES.load(Relaxed), now);
+        if burst.is_due(now, &mut worker.random) {
+            (active, next) = (MESSAGES.load(Relaxed), now);
         }
         if next <= now {
             worker.send(1);
-            left -= 1;
-            next = if left == 0 { NEVER } else { now + gap };
+            active -= 1;
+            next = if active == 0 { NEVER } else { now + gap };
         }
-        if report.came(now, &mut worker.random) {
+        if report.is_due(now, &mut worker.random) {
             worker.report();
         }
     }

@@ -103,8 +103,8 @@ impl Root {
         let began = clock::now();
         run_until(self.end, self.subsystem.thread, self.time)?;
         self.used += clock::now() - began;
-        let left = call(self.time, Operation::Budget, [])?;
-        let more = [self.time, self.budget - left];
+        let remaining = call(self.time, Operation::Budget, [])?;
+        let more = [self.time, self.budget - remaining];
         call(first::TIME, Operation::Transfer, more)?;
         run_until(self.end, self.rest, self.rest_time)
     }

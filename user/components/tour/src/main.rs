@@ -63,13 +63,13 @@ fn start(first: &mut First) -> Result<(), Status> {
     THREADS.spawn(first, middle, task(3))?;
     THREADS.spawn(first, low, task(4))?;
     THREADS.spawn(first, timers, task(1))?;
-    let sides = THREADS.end_point(first, DRIVER)?;
+    let sides = THREADS.receive_end(first, DRIVER)?;
     for (place, side) in LINE.iter().zip(sides) {
         place.store(side, Relaxed);
     }
     let channel = info.channels.first().ok_or(Status::Nothing)?;
     let server = THREADS.spawn(first, serve_interrupts, task(1))?;
-    let [receive, send] = THREADS.end_point(first, server)?;
+    let [receive, send] = THREADS.receive_end(first, server)?;
     let listen = [channel.doorbell_in.into(), send];
     call(first::INTERRUPT, Operation::Listen, listen)?;
     for (place, word) in BELL.iter().zip([receive, channel.doorbell_out.into()]) {

@@ -245,7 +245,7 @@ fn start_tasks(
         let index = CORE.threads.spawn(first, entry, binding)?;
         job.thread.store(index, Relaxed);
         if let Some(line) = line {
-            let [receive, send] = CORE.threads.end_point(first, index)?;
+            let [receive, send] = CORE.threads.receive_end(first, index)?;
             job.receive.store(receive, Relaxed);
             call(first::INTERRUPT, Operation::Listen, [line, send])?;
         }

@@ -13,7 +13,7 @@ use crate::vcpu_pool::{self, Budgets, Missing};
 use crate::{core_commands, say, shared_state};
 use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_abi::repository::long_name_text;
-use bulkhead_flows::propose::{Refused, Solved};
+use bulkhead_flows::pipe_admission::{Refused, Solved};
 use bulkhead_stages::core_command::{EDGES, Edge};
 use bulkhead_stages::link::{GATHERED_PLACES, Kind};
 use bulkhead_tpipe::language::Buffering;
@@ -98,12 +98,12 @@ impl Planner {
     ) -> Result<(), Stopped> {
         let cores = self.cores(solved);
         let sizes = |common: bool| {
-            let own = move |[from, to]: [usize; 2]| {
+            let is_within = move |[from, to]: [usize; 2]| {
                 let ends = [*cores.get(from)?, *cores.get(to)?];
                 (is_common(ends)? == common).then_some(to)
             };
             let edges = solved.edges().map(|(from, to)| [from, to]);
-            let readers = edges.filter_map(own);
+            let readers = edges.filter_map(is_within);
             let readers = readers.filter_map(|to| solved.stages().get(to));
             readers.map(|reader| {
                 rounded(match solved.buffering {
@@ -123,7 +123,7 @@ impl Planner {
         let room = memory::fits(without(Lines::now()), self.buffers, number, here);
         room.map_err(|[needed, free]| {
             Stopped::Refused(Refused::Buffers {
-                wanted: needed,
+                required: needed,
                 free,
             })
         })?;
@@ -154,7 +154,7 @@ impl Planner {
                     from: from as u8,
                     to: to as u8,
                     line: memory::take_common(number, bytes)?,
-                    through: 0,
+                    remote_partition: 0,
                 })?;
             }
         }
@@ -218,10 +218,12 @@ impl Planner {
     /// Name of a core of the partition.
     pub(super) fn core(&self, number: u32) -> &str {
         let packed = self.catalogue.packed();
-        let own = packed.cores.get(packed.head.core as usize);
+        let first_core = packed.cores.get(packed.head.core as usize);
         let mut cores = packed.cores.iter();
-        let named = cores
-            .find(|core| core.number == number && own.is_some_and(|own| own.first == core.first));
+        let named = cores.find(|core| {
+            core.number == number
+                && first_core.is_some_and(|first_core| first_core.first == core.first)
+        });
         named.map_or("?", |core| long_name_text(&core.name))
     }
 }

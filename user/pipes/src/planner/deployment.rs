@@ -1,29 +1,29 @@
 //! Deployment of a flow: admission, replacement of an old pipe, and start
 
-use super::cores::{Edges, explain_common};
+mod report;
+
+use super::cores::Edges;
 use super::remote::Missing;
 use super::{ANNOUNCE, CHANGED, GUARANTEES, PathGuarantees, Planner, REMOTE_SOURCES, Text};
 use crate::memory;
+use crate::recorder::{self, PAUSE_NS};
 use crate::remote_partition::{self, PENDING};
 use crate::stage::{self, STAGES, is_vacant};
 use crate::table::{self, Entry as Pipe, PIPES};
 use crate::vcpu_pool::{self, Budgets};
-use crate::watch::{self, PAUSE_NS};
 use crate::{CORE, Failure, client_pipes, device, fanout, say, shared_state};
-use bulkhead_abi::pipe::{NONE, Pipe as Described};
+use bulkhead_abi::pipe::{NONE, Pipe as PackedPipe};
 use bulkhead_abi::repository::MAX_FLOW;
 use bulkhead_abi::{name_field, name_text};
-use bulkhead_analysis::admission::{self, Misfit};
 use bulkhead_component::clock::{self, ticks};
-use bulkhead_flows::command::Typed;
-use bulkhead_flows::diagnostic::{Diagnostic, Percent, Shown};
-use bulkhead_flows::propose::{self, AdmittedPipe, Guarantee, Refused, Solved};
+use bulkhead_flows::command::NewPipe;
+use bulkhead_flows::pipe_admission::{self, AdmittedPipe, Guarantee, Refused, Solved};
 use bulkhead_tpipe::language::Buffering;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 
 /// A pipe to be deployed, and the pipe that it replaces.
 pub(super) struct Change<'l> {
-    pub(super) entered: Typed<'l>,
+    pub(super) entered: NewPipe<'l>,
     pub(super) old: Option<(usize, Pipe)>,
 }
 
@@ -174,7 +174,7 @@ impl Planner {
         let mut settings = Settings::all_except(old);
         let flow = change.entered.flow;
         let mut solved = self.standing(&settings, None, |standing| {
-            propose::solve(&self.catalogue, flow, standing, count)
+            pipe_admission::solve(&self.catalogue, flow, standing, count)
         })?;
         let slots = self.choose(&solved, replaced).map_err(Stopped::Stages)?;
         self.can_run(&solved)?;
@@ -183,7 +183,7 @@ impl Planner {
             let stages = solved.stages().iter();
             settings.push(number, stages.map(|stage| (stage.period, stage.messages)));
             let kept = self.standing(&settings, Some(flow), |standing| {
-                propose::judge(&self.catalogue, standing, |index, guarantee| {
+                pipe_admission::judge(&self.catalogue, standing, |index, guarantee| {
                     let pipe = settings.pipes.get(index).copied().unwrap_or(PIPES);
                     if let Some(place) = guarantees.get_mut(pipe) {
                         *place = Some(*guarantee);
@@ -193,7 +193,7 @@ impl Planner {
             let Err(refused) = kept else { break };
             settings.pop();
             let slower = self.standing(&settings, None, |standing| {
-                propose::slower(&self.catalogue, flow, standing, count, &solved)
+                pipe_admission::slower(&self.catalogue, flow, standing, count, &solved)
             });
             solved = slower.ok_or(refused)?;
         }
@@ -273,12 +273,12 @@ impl Planner {
     fn start(&mut self, change: &Change<'_>, plan: &Plan) {
         let name = change.entered.name;
         let solved = &plan.solved;
-        let pipe = Described {
+        let pipe = PackedPipe {
             name: name_field(name),
             stages: solved.stages().len() as u32,
             fifo: u32::from(solved.buffering == Buffering::Fifo),
             interval_ns: solved.interval,
-            bound_ns: solved.promise.bound,
+            bound_ns: solved.guarantee.bound,
             max_age_ns: 0,
         };
         let id = clock::now();
@@ -293,7 +293,7 @@ impl Planner {
             return self.end_remote(PENDING, id);
         }
         self.others.hand([PENDING, plan.number]);
-        self.set_request_id(plan.number, id, &solved.promise);
+        self.set_request_id(plan.number, id, &solved.guarantee);
         self.pipes += 1;
         let heads = solved.stages().iter().enumerate();
         let heads = heads.filter(|(_, stage)| stage.from == 0);
@@ -367,7 +367,7 @@ impl Planner {
             }
         }
         // Messages that left the pipe are recorded as its own.
-        if !until(END_NS, || watch::is_drained(pipe)) {
+        if !until(END_NS, || recorder::is_drained(pipe)) {
             say!(
                 "what left pipe {name} last is not recorded yet, and is taken for its successor's"
             );
@@ -420,122 +420,10 @@ impl Planner {
         }
     }
 
-    /// Prints the solution.
-    fn show(&self, change: &Change<'_>, solved: &Solved) {
-        let name = change.entered.name;
-        for stage in solved.stages() {
-            say!(
-                "pipe {name} stage {}: C {}, T {}, m {}, responds within {}, buffer {}",
-                self.function(stage.function),
-                Shown(stage.capacity),
-                Shown(stage.period),
-                stage.messages,
-                Shown(stage.response),
-                stage.buffer
-            );
-        }
-        let end = |place: usize| {
-            let stage = solved.stages().get(place);
-            stage.map_or("?", |stage| self.function(stage.function))
-        };
-        for path in solved.promise.paths() {
-            say!(
-                "pipe {name} path {} -> {}: within {}, periods sum up to {}, {} lost at most",
-                end(path.head),
-                end(path.tail),
-                Shown(path.bound),
-                Shown(path.periods),
-                Percent(solved.promise.loss)
-            );
-        }
-    }
-
-    fn function(&self, number: usize) -> &str {
-        let function = self.catalogue.packed().functions.get(number);
-        function.map_or("?", |function| name_text(&function.function))
-    }
-
-    /// Prints why the flow is rejected.
-    fn explain(&self, change: &Change<'_>, line: &[u8], stopped: Stopped) {
-        let entered = &change.entered;
-        let name = entered.name;
-        let before = line.get(..entered.before).unwrap_or_default();
-        let before = core::str::from_utf8(before).map_or(0, |text| text.chars().count());
-        match stopped {
-            Stopped::Refused(refused) => {
-                let settings = Settings::all_except(change.old.map(|(number, _)| number));
-                let numbers = settings.pipes;
-                let names = numbers.map(|number| {
-                    table::get(number).map_or(name_field("?"), |pipe| pipe.pipe.name)
-                });
-                let standing = |index: usize| {
-                    let number = numbers.get(index).copied().unwrap_or(PIPES);
-                    let name = names.get(index).map_or("?", name_text);
-                    match index < settings.count {
-                        true => [name, self.flow(number)],
-                        false => [entered.name, entered.flow],
-                    }
-                };
-                let rejection = Diagnostic {
-                    flow: entered.flow,
-                    before,
-                    known: &self.catalogue,
-                    standing: &standing,
-                    refused,
-                };
-                say!("pipe {name} is not started: {rejection}");
-            }
-            Stopped::Missing(missing) => self.explain_missing(name, &missing),
-            Stopped::Stages(missing) => self.explain_stages(name, &missing),
-            Stopped::Common(bytes) => explain_common(name, bytes),
-            Stopped::Pipes => {
-                say!("pipe {name} is not started: there are {PIPES} pipes, remove one")
-            }
-            Stopped::Program(stage) => say!(
-                "pipe {name} is not started: stage {} has a function that the description knows and this program has not",
-                stage + 1
-            ),
-            Stopped::Device(stage) => say!(
-                "pipe {name} is not started: stage {} reads or writes a controller, and none answered when the partition began",
-                stage + 1
-            ),
-            Stopped::Core(
-                core,
-                bulkhead_slite::Refused::Admission(admission::Refused::Misfit(misfit)),
-            ) => self.explain_misfit(change, core, misfit),
-            Stopped::Core(..) => say!(
-                "pipe {name} is not started: there is no room to count its VCPUs and decisions"
-            ),
-        }
-        self.goes_on(change);
-    }
-
-    /// Prints which budget a core would miss.
-    fn explain_misfit(&self, change: &Change<'_>, core: u32, misfit: Misfit) {
-        let old = change.old.map(|(number, _)| number);
-        let lacks = match vcpu_pool::admit_on(&self.timing, &vcpu_pool::budgets(old), core) {
-            Ok(()) => "",
-            Err(_) => ", and something would without it",
-        };
-        say!(
-            "pipe {} is not started: with what deciding takes, {} would lack {} of its budget on {}{lacks}: remove a pipe, or ask for a longer delay",
-            change.entered.name,
-            self.vcpu(misfit.vcpu),
-            Shown(nanoseconds(misfit.lacks)),
-            self.core(core),
-        );
-    }
-
-    fn goes_on(&self, change: &Change<'_>) {
-        if change.old.is_some() {
-            say!("pipe {} goes on as it was", change.entered.name);
-        }
-    }
-
     /// Name of the VCPU of a server number.
     pub(super) fn vcpu(&self, server: usize) -> &str {
         let vcpu = self.timing.vcpus.get(server);
-        vcpu.map_or("a stage that is typed, or the recorder,", |vcpu| {
+        vcpu.map_or("a run-time stage or the recorder", |vcpu| {
             name_text(&vcpu.name)
         })
     }
@@ -572,11 +460,11 @@ fn tell_end(pipe: &Pipe) {
     if pipe.pipe.fifo == 0 || other.is_some() || last_ones.count() != 1 || !begins_here {
         return;
     }
-    let [entered, left] = [first, last].map(|stage| stage::shared(stage).jobs.load(Relaxed));
+    let [entered, exited] = [first, last].map(|stage| stage::shared(stage).jobs.load(Relaxed));
     say!(
         "pipe {} has ended: {entered} messages entered, {} stayed in it",
         pipe.name(),
-        entered.saturating_sub(left)
+        entered.saturating_sub(exited)
     );
 }
 

@@ -4,11 +4,11 @@ use super::{PathGuarantees, Planner};
 use crate::remote_partition::{self, Outcome, PENDING};
 use crate::table::{self, Entry as Pipe, PIPES};
 use crate::{CORE, say, stage};
-use bulkhead_abi::pipe::{NONE, Pipe as Described, Stage};
-use bulkhead_abi::repository::MAX_THROUGH;
+use bulkhead_abi::pipe::{NONE, Pipe as PackedPipe, Stage};
+use bulkhead_abi::repository::MAX_REMOTE_PARTITIONS;
 use bulkhead_component::clock;
 use bulkhead_flows::ROOM;
-use bulkhead_flows::propose::{Guarantee, Solved};
+use bulkhead_flows::pipe_admission::{Guarantee, Solved};
 use bulkhead_slite::Mutex;
 use bulkhead_stages::request::{CROSSINGS, PLACES, Packed, PathGuarantee};
 use bulkhead_tpipe::language::{Buffering, Pipeline};
@@ -41,9 +41,9 @@ fn ended(entry: &Pipe) -> u64 {
 
 impl Planner {
     /// The remote partition that runs a function, if one does.
-    pub(super) fn through(&self, function: usize) -> Option<usize> {
+    pub(super) fn remote_partition(&self, function: usize) -> Option<usize> {
         let function = self.catalogue.packed().functions.get(function)?;
-        self.catalogue.through(function.core as usize)
+        self.catalogue.remote_partition(function.core as usize)
     }
 
     /// The core on which stages of a function run, by its number in its partition; [`NONE`] if
@@ -53,7 +53,7 @@ impl Planner {
         let core = packed.functions.get(function).map(|function| function.core);
         let core = core.and_then(|core| packed.cores.get(core as usize));
         match core {
-            Some(core) if self.through(function) == partition => core.number,
+            Some(core) if self.remote_partition(function) == partition => core.number,
             _ => NONE,
         }
     }
@@ -64,17 +64,18 @@ impl Planner {
         solved: &'s Solved,
     ) -> impl Iterator<Item = (usize, [usize; 2])> + 's {
         solved.edges().filter_map(|(from, to)| {
-            let through = |stage: usize| self.through(solved.stages().get(stage)?.function);
-            Some((through(from).or_else(|| through(to))?, [from, to]))
+            let partition_of =
+                |stage: usize| self.remote_partition(solved.stages().get(stage)?.function);
+            Some((partition_of(from).or_else(|| partition_of(to))?, [from, to]))
         })
     }
 
     /// Returns whether the other partitions are up, and have the needed buffers once those of the
     /// replaced pipe are free.
     pub(super) fn others_have_room(&self, solved: &Solved) -> Result<(), Missing> {
-        let mut needed = [0; MAX_THROUGH];
-        for (through, [_, to]) in self.edges_across(solved) {
-            if let Some(count) = needed.get_mut(through) {
+        let mut needed = [0; MAX_REMOTE_PARTITIONS];
+        for (partition, [_, to]) in self.edges_across(solved) {
+            if let Some(count) = needed.get_mut(partition) {
                 *count += 1;
             }
             let buffer = solved.stages().get(to).map_or(0, |stage| stage.buffer);
@@ -102,7 +103,7 @@ impl Planner {
     pub(super) fn ask(
         &mut self,
         id: u64,
-        pipe_head: &Described,
+        pipe_head: &PackedPipe,
         solved: &Solved,
     ) -> Result<(), Missing> {
         let mut edges = [(0, [0; 2]); CROSSINGS];
@@ -111,9 +112,9 @@ impl Planner {
             *place = edge;
             count += 1;
         }
-        for &(through, edge) in edges.get(..count).unwrap_or_default() {
-            if !self.others.take(through, PENDING, edge) {
-                let free = self.others.free(through);
+        for &(partition, edge) in edges.get(..count).unwrap_or_default() {
+            if !self.others.take(partition, PENDING, edge) {
+                let free = self.others.free(partition);
                 self.forget(PENDING);
                 return Err(Missing::Buffers {
                     needed: count,
@@ -124,7 +125,7 @@ impl Planner {
         for number in self.others.of_pipe(PENDING) {
             let functions = solved.stages().iter().map(|stage| stage.function);
             let stages = self.stages(solved).zip(functions);
-            let promised = PathGuarantees::of(&solved.promise);
+            let promised = PathGuarantees::of(&solved.guarantee);
             let request = self.request((number, PENDING), id, pipe_head, stages, promised.paths());
             let missing = match self.others.run(number, id, &request) {
                 Outcome::Done => continue,
@@ -143,7 +144,7 @@ impl Planner {
         &self,
         (number, pipe): (usize, usize),
         id: u64,
-        pipe_head: &Described,
+        pipe_head: &PackedPipe,
         stages: impl Iterator<Item = (Stage, usize)>,
         promised: impl Iterator<Item = PathGuarantee>,
     ) -> Packed {
@@ -186,7 +187,7 @@ impl Planner {
     /// Repeats the request to partitions that have not ended stages, and frees the buffers
     /// of those that now have.
     pub(super) fn settle_orphaned(&mut self) {
-        for number in 0..MAX_THROUGH {
+        for number in 0..MAX_REMOTE_PARTITIONS {
             while let Some(id) = self.others.orphaned(number) {
                 match self.others.end(number, id, 0) {
                     Outcome::Done | Outcome::Down => self.others.release_orphaned(number, id),
@@ -199,8 +200,8 @@ impl Planner {
 
     /// Stores the number by which remote partitions identify a pipe, and the pipe's guarantees.
     pub(super) fn set_request_id(&mut self, pipe: usize, id: u64, guarantee: &Guarantee) {
-        if let Some(own) = self.ids.get_mut(pipe) {
-            *own = id;
+        if let Some(slot) = self.ids.get_mut(pipe) {
+            *slot = id;
         }
         if let Some(place) = KEPT.get(pipe) {
             let _kept = place.with(&CORE.threads, |place| {
@@ -279,9 +280,9 @@ impl Planner {
     /// Name of another partition.
     pub(super) fn name_of(&self, number: usize) -> &str {
         let packed = self.catalogue.packed();
-        let through = packed.through.get(number);
-        through.map_or("?", |through| {
-            remote_partition::name_of(packed, through.space)
+        let partition = packed.remote_partitions.get(number);
+        partition.map_or("?", |partition| {
+            remote_partition::name_of(packed, partition.space)
         })
     }
 

@@ -10,7 +10,7 @@ use crate::say;
 use crate::table::Entry as Pipe;
 use bulkhead_abi::NAME_LEN;
 use bulkhead_abi::name_text;
-use bulkhead_abi::repository::MAX_THROUGH;
+use bulkhead_abi::repository::MAX_REMOTE_PARTITIONS;
 use core::fmt;
 
 /// State of the removal of a static pipe.
@@ -22,7 +22,7 @@ pub(super) struct Removal {
     owed: u8,
 }
 
-const _: () = assert!(MAX_THROUGH <= u8::BITS as usize);
+const _: () = assert!(MAX_REMOTE_PARTITIONS <= u8::BITS as usize);
 
 impl Removal {
     /// The pipe is not removed.
@@ -44,9 +44,9 @@ impl fmt::Display for RemovalRefusal<'_> {
                 out,
                 "it crosses to {client}, which types the flows that have stages here: remove it there"
             ),
-            Self::Unnamed(other, own) => write!(
+            Self::Unnamed(other, client) => write!(
                 out,
-                "it has stages in {other}, which `typed_through` of {own} would have to name"
+                "it has stages in {other}, which `typed_through` of {client} would have to name"
             ),
         }
     }
@@ -85,7 +85,7 @@ impl Planner {
         for (function, _) in self.elsewhere(number, pipe) {
             let function = packed.functions.get(function);
             let reached =
-                function.filter(|one| self.catalogue.through(one.core as usize).is_some());
+                function.filter(|one| self.catalogue.remote_partition(one.core as usize).is_some());
             if reached.is_none() {
                 let owner = function.map_or("?", |one| self.partition(one.core));
                 return Some(RemovalRefusal::Unnamed(
@@ -122,7 +122,7 @@ impl Planner {
         let functions = self.elsewhere(number, pipe);
         let packed = self.catalogue.packed().functions;
         let cores = functions.filter_map(|(function, _)| Some(packed.get(function)?.core));
-        let others = cores.filter_map(|core| self.catalogue.through(core as usize));
+        let others = cores.filter_map(|core| self.catalogue.remote_partition(core as usize));
         let others = others.fold(0, |bits, other| bits | 1 << other);
         if let Some(removals) = self.removals.get_mut(number) {
             *removals = Removal {

@@ -17,13 +17,13 @@ use crate::remote_partition::{PeerChannel, PeerRole, RemoteEdge};
 use crate::stage::{self, STAGES, is_vacant};
 use crate::table::{self, Entry, PIPES};
 use crate::vcpu_pool::{self, Budgets};
-use crate::{CORE, client_pipes, device, endpoints, fanout, say, watch};
+use crate::{CORE, client_pipes, device, endpoints, fanout, recorder, say};
 use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_analysis::Reservation;
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_flows::command::is_name;
-use bulkhead_flows::propose::{self, Guarantee};
+use bulkhead_flows::pipe_admission::{self, Guarantee};
 use bulkhead_slite::Mutex;
 use bulkhead_stages::deploy_request::{DeployRequest, Unfit};
 use bulkhead_stages::request::{
@@ -106,10 +106,10 @@ impl Server {
     }
 
     fn release(&mut self, pipe: usize) {
-        let own = |owner: &&mut u8| usize::from(**owner) == pipe + 1;
+        let is_owner = |owner: &&mut u8| usize::from(**owner) == pipe + 1;
         self.owners
             .iter_mut()
-            .filter(own)
+            .filter(is_owner)
             .for_each(|owner| *owner = 0);
     }
 }
@@ -248,7 +248,7 @@ impl Planner {
         }
         server.unclean = true;
         client_pipes::set_epoch(epoch);
-        self.keep_described();
+        self.keep_static();
         self.resume_held();
         let count = self.retire_requested(|_| true);
         if count > 0 {
@@ -309,7 +309,7 @@ impl Planner {
             }
             let ended = client_pipes::is_client_controlled(number) && stage::is_retired(number);
             let rests = || pipe.within().all(|(stage, _)| is_vacant(stage));
-            let over = ended && rests() && watch::is_drained(&pipe);
+            let over = ended && rests() && recorder::is_drained(&pipe);
             if over && self.is_forgotten_there(number, &pipe) {
                 pipe.numbers().for_each(device::detach);
                 memory::release(number);
@@ -367,8 +367,8 @@ impl Planner {
             return Err(Rejection::Name);
         }
         // A pipe of the client's is replaced by the client: it releases the old one next.
-        let mut own = table::all().filter(|(number, pipe)| is_own(*number, pipe));
-        if own.any(|(_, pipe)| pipe.name() == name) {
+        let mut pipes = table::all().filter(|(number, pipe)| is_own(*number, pipe));
+        if pipes.any(|(_, pipe)| pipe.name() == name) {
             return Err(Rejection::Named);
         }
         let number = (0..PIPES).find(|&number| table::get(number).is_none());
@@ -378,7 +378,7 @@ impl Planner {
         }
         let owners = |buffer: usize| self.server.as_ref()?.owners.get(buffer).copied();
         if request
-            .across()
+            .crossings()
             .any(|(buffer, _)| owners(buffer) != Some(0))
         {
             return Err(Rejection::Taken);
@@ -447,12 +447,12 @@ impl Planner {
         }
         let name = stage.function;
         let packed = self.catalogue.packed();
-        let own = endpoints::own(*packed);
+        let is_here = endpoints::is_here(*packed);
         let mut functions = packed.functions.iter();
-        let function = functions.find(|one| one.function == name && own(one));
+        let function = functions.find(|one| one.function == name && is_here(one));
         let function = function.filter(|_| self.common.has(name_text(&name)));
         let function = function.ok_or(Rejection::Function(name))?;
-        if function.endpoint != 0 {
+        if function.has_endpoint() {
             return Err(Rejection::Endpoint(name));
         }
         let budget = function.wcet_ns.saturating_mul(stage.messages.into());
@@ -461,7 +461,7 @@ impl Planner {
         }
         Ok(Stage {
             core: stage.core,
-            sink: function.sink,
+            endpoint_kinds: function.endpoint_kinds,
             on_overrun: function.on_overrun,
             identifiers: function.identifiers,
             wcet_ns: function.wcet_ns,
@@ -491,13 +491,14 @@ impl Planner {
         let settings = Settings::all_except(None);
         let is_judged = |index: usize| {
             let number = settings.pipe(index);
-            let own = number.and_then(|number| Some(is_own(number, &table::get(number)?)));
-            own.unwrap_or(false)
+            let is_judged_here =
+                number.and_then(|number| Some(is_own(number, &table::get(number)?)));
+            is_judged_here.unwrap_or(false)
         };
         let mut guarantees = [const { None }; PIPES];
         let judged = self.standing(&settings, None, |standing| {
             let client_budgets = client_budgets.iter().flatten().copied();
-            propose::judge_beside(
+            pipe_admission::judge_beside(
                 &self.catalogue,
                 standing,
                 is_judged,
@@ -527,9 +528,9 @@ impl Planner {
         let heads = heads.map(|(place, _)| place);
         let entry = Entry::new(*request.pipe, plan.slots, heads, self.pipes);
         for (number, stage) in entry.numbers().zip(stages) {
-            let own = self.become_own(stage)?;
-            stage::shared(number).become_stage(own);
-            if own.is_here() && !until(REST_NS, || vcpu_pool::give(number, &own)) {
+            let stage_here = self.become_own(stage)?;
+            stage::shared(number).become_stage(stage_here);
+            if stage_here.is_here() && !until(REST_NS, || vcpu_pool::give(number, &stage_here)) {
                 return Err(Rejection::Restless);
             }
         }
@@ -567,7 +568,7 @@ impl Planner {
         let Some(server) = &mut self.server else {
             return all;
         };
-        for ((buffer, [from, to]), place) in request.across().zip(&mut all) {
+        for ((buffer, [from, to]), place) in request.crossings().zip(&mut all) {
             if let Some(owner) = server.owners.get_mut(buffer) {
                 *owner = pipe as u8 + 1;
             }

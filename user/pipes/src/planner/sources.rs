@@ -9,7 +9,7 @@ use super::{Planner, REMOTE_SOURCES, STOPPED_SINCE, STOPPING, has_remote_sources
 use crate::remote_partition::{Outcome, PipeRef};
 use crate::table::{self, Entry as Pipe};
 use crate::{say, stage};
-use bulkhead_abi::repository::MAX_THROUGH;
+use bulkhead_abi::repository::MAX_REMOTE_PARTITIONS;
 use bulkhead_component::clock::{self, ticks};
 use core::sync::atomic::Ordering::{Relaxed, Release};
 
@@ -19,7 +19,7 @@ const AHEAD_NS: u64 = 100_000_000;
 
 /// Numbers of the partitions in a bit set.
 pub(super) fn each(bits: u8) -> impl Iterator<Item = usize> {
-    (0..MAX_THROUGH).filter(move |number| bits >> number & 1 != 0)
+    (0..MAX_REMOTE_PARTITIONS).filter(move |number| bits >> number & 1 != 0)
 }
 
 impl Planner {
@@ -47,7 +47,7 @@ impl Planner {
     fn remote_sources(&self, number: usize, pipe: &Pipe) -> u8 {
         let elsewhere = self.elsewhere(number, pipe);
         let heads = elsewhere.filter(|(_, is_first)| *is_first);
-        let others = heads.filter_map(|(function, _)| self.through(function));
+        let others = heads.filter_map(|(function, _)| self.remote_partition(function));
         others.fold(0, |bits, other| bits | 1 << other)
     }
 
@@ -102,9 +102,9 @@ impl Planner {
 
     /// Starts the first stages in a partition that restarted, unless the pipe is stopped.
     pub(super) fn start_again(&mut self, other: usize, number: usize, pipe: &Pipe) {
-        let own = self.sources_of(number, pipe) & 1 << other;
-        if own != 0 && !stage::is_stopped(number) {
-            let _said = self.start_sources(number, pipe, own);
+        let sources_here = self.sources_of(number, pipe) & 1 << other;
+        if sources_here != 0 && !stage::is_stopped(number) {
+            let _said = self.start_sources(number, pipe, sources_here);
         }
     }
 
@@ -150,9 +150,9 @@ impl Planner {
     pub(super) fn stop_again(&mut self, other: usize) {
         for (number, pipe) in table::all() {
             let stopped = self.stopped_at(number, &pipe).is_some_and(|at| at != 0);
-            let own = self.sources_of(number, &pipe) & 1 << other;
-            if self.is_static(number) && stopped && own != 0 {
-                let _told = self.tell_to_stop(own, number, &pipe);
+            let sources_here = self.sources_of(number, &pipe) & 1 << other;
+            if self.is_static(number) && stopped && sources_here != 0 {
+                let _told = self.tell_to_stop(sources_here, number, &pipe);
             }
         }
     }

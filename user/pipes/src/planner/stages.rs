@@ -4,7 +4,7 @@ use super::Planner;
 use crate::endpoints;
 use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_abi::repository::Device;
-use bulkhead_flows::propose::Solved;
+use bulkhead_flows::pipe_admission::Solved;
 use bulkhead_tpipe::language::Buffering;
 
 impl Planner {
@@ -32,6 +32,7 @@ impl Planner {
                 identifiers: function.identifiers,
                 addresses: function.addresses,
                 port: function.port,
+                endpoint_kinds: function.endpoint_kinds,
                 distance_ns: ends[0].map_or(0, |source| Self::distance(solved, source)),
                 wcet_ns: function.wcet_ns,
                 capacity_ns: stage.capacity,

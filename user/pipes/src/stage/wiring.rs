@@ -7,7 +7,7 @@ use crate::device::To;
 use crate::remote_partition::RemoteEdge;
 use crate::table::{self, Entry, PIPES};
 use crate::{Failure, fanout, memory, shared_state};
-use bulkhead_abi::pipe::{NONE, Pipe, Stage};
+use bulkhead_abi::pipe::{EndpointKind, NONE, Pipe, Stage};
 use bulkhead_abi::{NAME_LEN, name_field, name_text};
 use bulkhead_buffers::Region;
 use bulkhead_component::Environment;
@@ -124,8 +124,9 @@ impl Common {
         let take = |bytes| memory::take(pipe, bytes);
         let connected = connect(&entry.pipe, plans, |ends, bytes| {
             let mut edges = edges();
-            let edge =
-                edges.find(|edge| edge.through == 0 && ends == [edge.from.into(), edge.to.into()]);
+            let edge = edges.find(|edge| {
+                edge.remote_partition == 0 && ends == [edge.from.into(), edge.to.into()]
+            });
             edge.map_or_else(
                 || take(bytes),
                 |edge| shared_state::region(edge.first_line(), bytes),
@@ -191,7 +192,7 @@ pub(crate) fn take_up<I: Iterator<Item = Edge>>(
 fn over_cores(entry: &Entry, plans: &mut Plans, edge: Edge) -> Option<()> {
     let ends = [edge.from, edge.to].map(usize::from);
     let [from, to] = ends.map(|place| plans.get(place).is_some_and(Option::is_some));
-    if from == to || edge.through != 0 {
+    if from == to || edge.remote_partition != 0 {
         return Some(());
     }
     let (_, reader) = entry.stages().nth(ends[1])?;
@@ -268,21 +269,23 @@ pub(crate) fn build(common: &Common, env: &Environment, timing: &Timing) -> Resu
 }
 
 fn source(pipe: &Pipe, stage: &Stage) -> Source {
-    match name_text(&stage.source) {
+    let [source, _] = stage.endpoints();
+    match (source, pipe.fifo) {
         _ if stage.from != 0 => Source::Stages,
-        "timer" | "" if pipe.fifo == 0 => Source::Timer(ticks(stage.period_ns)),
-        "timer" | "" => Source::Timer(ticks(pipe.interval_ns)),
-        _ if pipe.fifo == 0 => Source::Device(Kept::Newest),
-        _ => Source::Device(Kept::Each),
+        (EndpointKind::Device, 0) => Source::Device(Kept::Newest),
+        (EndpointKind::Device, _) => Source::Device(Kept::Each),
+        (_, 0) => Source::Timer(ticks(stage.period_ns)),
+        _ => Source::Timer(ticks(pipe.interval_ns)),
     }
 }
 
 fn sink(stage: &Stage, last: bool) -> Sink {
-    match name_text(&stage.sink) {
+    let [_, sink] = stage.endpoints();
+    match sink {
         _ if !last || stage.scatter[1] != NONE => Sink::Stages,
-        "" | "null" => Sink::Nothing,
-        "trace" => Sink::Trace,
-        _ => Sink::Device,
+        EndpointKind::Trace => Sink::Trace,
+        EndpointKind::Device => Sink::Device,
+        _ => Sink::Nothing,
     }
 }
 

@@ -1,6 +1,6 @@
 //! A bridged channel exists, and numbers its messages
 
-use super::{known, named};
+use super::{bridged_channels, named};
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::Draft;
@@ -32,16 +32,16 @@ fn check(draft: &Draft, report: &mut Report) {
         });
         for (name, goes_out) in unknown {
             let found = RULE.at(&name.span, format!("there is no channel `{}`", name.value));
-            let known = advice(&name.value, "channel", &names);
+            let advice_text = advice(&name.value, "channel", &names);
             report.add(match goes_out {
-                true => found.here("unknown channel").help(known),
+                true => found.here("unknown channel").help(advice_text),
                 false => found.here("no channel, and nothing that a function reads").help(format!(
-                    "{known}; or let a pipe begin there: a function of `{}` with `reads = \"bridge.{}\"`",
+                    "{advice_text}; or let a pipe begin there: a function of `{}` with `reads = \"bridge.{}\"`",
                     partition.name.value, name.value
                 )),
             });
         }
-        for (name, _, channel) in known(draft, bridge) {
+        for (name, _, channel) in bridged_channels(draft, bridge) {
             let numbered = |kind| matches!(kind, ChannelKind::FourSlot | ChannelKind::Ring);
             if let Some(kind) = channel.kind.given().filter(|kind| !numbered(kind.value)) {
                 let found = RULE.at(&name.span, format!("`{}` cannot be bridged", name.value));

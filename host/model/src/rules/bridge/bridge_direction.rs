@@ -1,6 +1,6 @@
 //! Linux reads exported channels, and writes imported ones
 
-use super::known;
+use super::bridged_channels;
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 
@@ -13,10 +13,13 @@ crate::rules::declaration::rule! {
 
 fn check(draft: &Draft, report: &mut Report) {
     for (partition, bridge) in draft.bridges() {
-        let own = &partition.name.value;
-        for (name, goes_out, channel) in known(draft, bridge) {
-            let reads = channel.readers().any(|reader| reader.value == *own);
-            let writes = channel.from.given().is_some_and(|from| from.value == *own);
+        let owner = &partition.name.value;
+        for (name, goes_out, channel) in bridged_channels(draft, bridge) {
+            let reads = channel.readers().any(|reader| reader.value == *owner);
+            let writes = channel
+                .from
+                .given()
+                .is_some_and(|from| from.value == *owner);
             let [done, end, other, key] = match goes_out {
                 true => ["exported", "read", "import", "to"],
                 false => ["imported into", "written", "export", "from"],
@@ -25,14 +28,14 @@ fn check(draft: &Draft, report: &mut Report) {
                 continue;
             }
             let message = format!(
-                "`{}` cannot be {done}: `{own}` is not where it is {end}",
+                "`{}` cannot be {done}: `{owner}` is not where it is {end}",
                 name.value
             );
             let found = RULE.at(&name.span, message).here(format!("not {end} here"));
             let found = found.label(&channel.name.span, "this channel");
             report.add(found.help(match reads || writes {
                 true => format!("it goes the other way: {other} it"),
-                false => format!("let the channel go there, `{key} = \"{own}\"`"),
+                false => format!("let the channel go there, `{key} = \"{owner}\"`"),
             }));
         }
     }

@@ -43,7 +43,7 @@ fn check(draft: &Draft, report: &mut Report) {
                 parts if !parts.iter().all(|part| is_part(part)) => {
                     Some("a part is not of letters, digits, `-`, `.` and `_`".into())
                 }
-                [host, ..] if bridge.host.value().is_some_and(|own| own == *host) => {
+                [host, ..] if bridge.host.value().is_some_and(|name| name == *host) => {
                     Some("this machine".into())
                 }
                 _ => None,

@@ -29,11 +29,11 @@ fn problem(partition: &PartitionDraft) -> Option<(&'static str, &'static str)> {
         return Some(("not a Linux partition", help));
     }
     let image = partition.image.value()?;
-    let own = image
+    let program = image
         .initrd
         .given()
         .is_some_and(|initrd| initrd.value != AGENT);
-    own.then_some((
+    program.then_some((
         "its initial file system is its own",
         "write `initrd = \"agent\"`",
     ))

@@ -27,7 +27,7 @@ fn check(draft: &Draft, report: &mut Report) {
                     distance(import),
                     fallback(import),
                 ],
-                false => [apart(draft, import), None, None],
+                false => [missing_distance(draft, import), None, None],
             };
             for (span, message, help) in problems.into_iter().flatten() {
                 report.add(RULE.at(&span, message).help(help));
@@ -86,7 +86,7 @@ fn fallback(import: &ImportDraft) -> Option<Problem> {
 }
 
 /// An import into a channel needs no distance.
-fn apart(draft: &Draft, import: &ImportDraft) -> Option<Problem> {
+fn missing_distance(draft: &Draft, import: &ImportDraft) -> Option<Problem> {
     let (name, distance) = (&import.name.value, import.distance.span()?);
     draft.channel(name)?;
     Some((

@@ -3,11 +3,11 @@
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{BridgeDraft, Draft, PartitionDraft, TopicDraft};
-use crate::pipes::flow::SINK;
 use crate::pipes::solution::Solution;
-use crate::ros::{Layout, Type, is_topic, is_type, known};
+use crate::ros::{Layout, Type, is_topic, is_type, type_names};
 use crate::source::Span;
 use crate::suggestion::nearest;
+use bulkhead_abi::pipe::EndpointKind;
 
 crate::rules::declaration::rule! {
     Error, "bridge-topic",
@@ -95,7 +95,7 @@ fn kind(topic: &TopicDraft) -> Option<Problem> {
         return Some((at.span.clone(), message, help.into()));
     }
     let message = format!("the fields of `{}` are not known", kind.value);
-    let help = match nearest(&kind.value, known()) {
+    let help = match nearest(&kind.value, type_names()) {
         Some(name) => format!(
             "did you mean `{name}`? Of another type say them, `fields = [\"float64 speed\"]`"
         ),
@@ -120,9 +120,9 @@ fn unfit(
             if layout.fits(message) {
                 return None;
             }
-            let own = format!("messages of the channel `{}` have {message}", name.value);
+            let text = format!("messages of the channel `{}` have {message}", name.value);
             let help = format!("`message = {}`", bytes.next_multiple_of(align));
-            (own, help)
+            (text, help)
         }
         None if matches!(bytes, 8 | 16) => return None,
         None => (
@@ -153,8 +153,9 @@ fn sources<'d>(
             name.span.clone(),
             format!("nothing goes out from `{}` by the name of `{}`", partition.name.value, name.value),
             format!(
-                "name a channel that comes to `{}`, or a pipe of which a last stage there has `writes = \"{SINK}\"`",
-                partition.name.value
+                "name a channel that comes to `{}`, or a pipe of which a last stage there has `writes = \"{}\"`",
+                partition.name.value,
+                EndpointKind::Bridge.word()
             ),
         )
     })
@@ -169,8 +170,9 @@ fn brings(solution: &Solution<'_>, partition: &PartitionDraft, name: &str) -> bo
     match solved {
         Some(pipe) => {
             let mut places = pipe.places.iter();
-            places
-                .any(|place| Some(place.partition.0) == here && place.sink.as_deref() == Some(SINK))
+            places.any(|place| {
+                Some(place.partition.0) == here && place.endpoints()[1] == EndpointKind::Bridge
+            })
         }
         None => draft.pipes.iter().any(|pipe| pipe.name.value == name),
     }

@@ -36,7 +36,7 @@ fn named(bridge: &BridgeDraft) -> impl Iterator<Item = (&At<String>, bool)> {
 }
 
 /// Existing imports, and channels or pipes that are published as topics.
-fn known<'d>(
+fn bridged_channels<'d>(
     draft: &'d Draft,
     bridge: &'d BridgeDraft,
 ) -> impl Iterator<Item = (&'d At<String>, bool, &'d ChannelDraft)> {

@@ -17,13 +17,13 @@ fn check(draft: &Draft, report: &mut Report) {
         let (Some(kind), Some(access)) = (channel.kind.given(), channel.read_only.given()) else {
             continue;
         };
-        let wanted = match kind.value {
+        let possible = match kind.value {
             ChannelKind::Memory => continue,
             ChannelKind::Recorder => true,
             _ => false,
         };
-        if access.value != wanted {
-            let what = if wanted {
+        if access.value != possible {
+            let what = if possible {
                 "must only read"
             } else {
                 "must be able to write"

@@ -13,13 +13,13 @@ crate::rules::declaration::rule! {
 }
 
 fn check(draft: &Draft, report: &mut Report) {
-    let mut known: BTreeMap<u64, (&str, &At<u64>)> = BTreeMap::new();
+    let mut keys: BTreeMap<u64, (&str, &At<u64>)> = BTreeMap::new();
     for channel in &draft.channels {
         let Some(key) = channel.key.given() else {
             continue;
         };
         let name = channel.name.value.as_str();
-        let Some((before, first)) = known.insert(key.value, (name, key)) else {
+        let Some((before, first)) = keys.insert(key.value, (name, key)) else {
             continue;
         };
         report.add(

@@ -19,8 +19,8 @@ fn check(draft: &Draft, report: &mut Report) {
         .flat_map(|channel| channel.doorbells())
         .collect();
     for partition in &draft.partitions {
-        let own = |bell: &&(&str, &str)| bell.0 == partition.name.value;
-        let count = doorbells.iter().filter(own).count();
+        let is_sender = |bell: &&(&str, &str)| bell.0 == partition.name.value;
+        let count = doorbells.iter().filter(is_sender).count();
         if count > MAX_DOORBELLS {
             let message = format!("`{}` rings {count} doorbells", partition.name.value);
             let found = RULE.at(&partition.name.span, message).here("too many");

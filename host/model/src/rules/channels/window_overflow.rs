@@ -67,11 +67,12 @@ fn largest(
     partition: &PartitionDraft,
     found: crate::diagnostic::Diagnostic,
 ) -> crate::diagnostic::Diagnostic {
-    let described = solution.draft.channels_of(partition);
-    let described = described.map(|channel| (channel.size().unwrap_or(0), &channel.name.span));
+    let static_channels = solution.draft.channels_of(partition);
+    let static_channels =
+        static_channels.map(|channel| (channel.size().unwrap_or(0), &channel.name.span));
     let derived = solution.crossings_of(partition);
     let derived = derived.map(|channel| (channel.size(), &channel.span));
-    match described.chain(derived).max_by_key(|(size, _)| *size) {
+    match static_channels.chain(derived).max_by_key(|(size, _)| *size) {
         Some((size, span)) => {
             let size = approximate_size(size);
             found.label(span, format!("the largest channel: {size}"))

@@ -13,7 +13,7 @@ crate::rules::declaration::rule! {
 
 fn check(draft: &Draft, report: &mut Report) {
     for (partition, component) in super::all(draft) {
-        let Some(own) = partition.criticality_of(component) else {
+        let Some(level) = partition.criticality_of(component) else {
             continue;
         };
         let path = component.path(partition);
@@ -21,7 +21,7 @@ fn check(draft: &Draft, report: &mut Report) {
         if partition
             .criticality
             .value()
-            .is_some_and(|whole| own < whole)
+            .is_some_and(|whole| level < whole)
         {
             report.add(
                 RULE.at(
@@ -36,7 +36,7 @@ fn check(draft: &Draft, report: &mut Report) {
         for (need, provider) in super::providers(partition, component) {
             let less = partition
                 .criticality_of(provider)
-                .is_some_and(|other| own < other);
+                .is_some_and(|other| level < other);
             let trusted = items(&component.trusts).any(|trust| trust.value == need.value);
             if less && !trusted {
                 let message = format!(

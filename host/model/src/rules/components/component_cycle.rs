@@ -14,14 +14,14 @@ crate::rules::declaration::rule! {
 
 fn check(draft: &Draft, report: &mut Report) {
     for partition in &draft.partitions {
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         for component in &partition.components {
             let Some(path) = way_back(partition, component) else {
                 continue;
             };
             let mut members = path.clone();
             members.sort_unstable();
-            if !told.insert(members) {
+            if !reported.insert(members) {
                 continue;
             }
             let chain = path.join("`, which needs `");

@@ -41,20 +41,20 @@ fn check(solution: &Solution<'_>, report: &mut Report) {
         let Some(memory) = partition.memory.given() else {
             continue;
         };
-        let wanted = partition.components.iter().map(size);
+        let sizes = partition.components.iter().map(size);
         let shared = partition.shared.iter().filter_map(|one| one.size.value());
         let added = solution.shared_state(number).map(|state| {
             let each = partition.scheduler(Some(0)).map_or(0, size);
             let count = state.added(partition).count() as u64;
             each.saturating_mul(count).saturating_add(state.bytes)
         });
-        let wanted = wanted.chain(shared).chain(added);
-        let wanted = wanted.fold(0, u64::saturating_add);
-        if wanted > memory.value {
+        let sizes = sizes.chain(shared).chain(added);
+        let sizes = sizes.fold(0, u64::saturating_add);
+        if sizes > memory.value {
             let message = format!(
                 "the components of `{}` need {}, images and tables aside",
                 partition.name.value,
-                size_text(wanted)
+                size_text(sizes)
             );
             report.add(
                 RULE.at(&memory.span, message)
@@ -67,6 +67,6 @@ fn check(solution: &Solution<'_>, report: &mut Report) {
 
 /// Bytes of its stack and its memory, as far as they are known.
 fn size(component: &ComponentDraft) -> u64 {
-    let known = [component.stack.or(STACK_DEFAULT), component.memory.or(0)];
-    known.into_iter().flatten().fold(0, u64::saturating_add)
+    let declared = [component.stack.or(STACK_DEFAULT), component.memory.or(0)];
+    declared.into_iter().flatten().fold(0, u64::saturating_add)
 }

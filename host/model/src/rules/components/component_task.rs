@@ -29,8 +29,8 @@ fn problem(
     component: &ComponentDraft,
     name: &str,
 ) -> Option<(String, String)> {
-    let known = partition.tasks.iter().find(|task| task.name.value == name);
-    let Some(task) = known else {
+    let found = partition.tasks.iter().find(|task| task.name.value == name);
+    let Some(task) = found else {
         let names = partition.tasks.iter();
         let names: Vec<_> = names.map(|task| task.name.value.as_str()).collect();
         let problem = format!("is no task `{name}`");

@@ -46,7 +46,7 @@ fn problem<'d>(
         let help = "whole pages of 4 KiB, at most 1 MiB".to_owned();
         return Some((&size.span, "has no such size".into(), help));
     }
-    let mut known: Vec<&ComponentDraft> = Vec::new();
+    let mut users: Vec<&ComponentDraft> = Vec::new();
     for name in items(&shared.components) {
         let component = partition.component(&name.value);
         let Some(component) = component.filter(|one| !one.is(Role::Boot)) else {
@@ -62,17 +62,17 @@ fn problem<'d>(
                 advice(&name.value, "component", &names),
             ));
         };
-        if known.iter().any(|one| one.core() != component.core()) {
+        if users.iter().any(|one| one.core() != component.core()) {
             let problem = format!("is shared with `{}`, on another core", name.value);
             let help = "put them on one `core`, or use a channel between two partitions".to_owned();
             return Some((&name.span, problem, help));
         }
-        if !known.iter().any(|one| one.name.value == name.value) {
-            known.push(component);
+        if !users.iter().any(|one| one.name.value == name.value) {
+            users.push(component);
         }
     }
     let list = shared.components.given()?;
-    (known.len() < 2).then(|| {
+    (users.len() < 2).then(|| {
         let help = "name two or more; what one component has to itself is its `memory`".to_owned();
         (&list.span, "has only one component".into(), help)
     })

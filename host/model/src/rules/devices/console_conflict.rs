@@ -18,8 +18,8 @@ fn check(draft: &Draft, report: &mut Report) {
             .devices(partition)
             .find(|(_, device)| device.covers(board.guest.uart));
         let Some((name, _)) = hidden else { continue };
-        let shown = partition.console.given();
-        let Some(console) = shown.filter(|one| one.value != name.value && one.value != "memory")
+        let console = partition.console.given();
+        let Some(console) = console.filter(|one| one.value != name.value && one.value != "memory")
         else {
             continue;
         };

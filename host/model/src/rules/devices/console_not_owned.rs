@@ -18,7 +18,7 @@ fn check(draft: &Draft, report: &mut Report) {
         let Some(console) = partition.console.given() else {
             continue;
         };
-        if known(draft, &console.value) && !owns(draft, partition, &console.value) {
+        if is_device(draft, &console.value) && !owns(draft, partition, &console.value) {
             report.add(
                 RULE.at(&console.span, not_owned(partition, console))
                     .here("not among its devices")
@@ -38,7 +38,7 @@ fn not_owned(partition: &PartitionDraft, console: &At<String>) -> String {
     )
 }
 
-fn known(draft: &Draft, name: &str) -> bool {
+fn is_device(draft: &Draft, name: &str) -> bool {
     let is_device = |device: &crate::board::Device| device.name == name;
     !BUILT_IN.contains(&name)
         && draft

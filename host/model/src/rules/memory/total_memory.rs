@@ -33,7 +33,7 @@ fn check(solution: &Solution<'_>, report: &mut Report) {
         .chain(traces)
         .chain(channels)
         .chain(solution.crossings().iter().map(Channel::size))
-        .fold(own(board), u64::saturating_add);
+        .fold(monitor_bytes(board), u64::saturating_add);
     let largest = draft
         .partitions
         .iter()
@@ -52,7 +52,7 @@ fn check(solution: &Solution<'_>, report: &mut Report) {
     }
 }
 
-fn own(board: &Board) -> u64 {
+fn monitor_bytes(board: &Board) -> u64 {
     let before = board.memory.iter().map(|range| {
         let used = board.load.saturating_sub(range.base);
         used.min(range.size)

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{ComponentDraft, Draft, EndpointDraft, PartitionDraft, items};
-use crate::pipes::card::{self, parse};
+use crate::pipes::network_card::{self, parse};
 use crate::source::Span;
 
 crate::rules::declaration::rule! {
@@ -65,7 +65,7 @@ fn misplaced(
     component: &ComponentDraft,
     end: &EndpointDraft,
 ) -> Option<Problem> {
-    let owned = |name: &At<String>| items(&component.owns).any(|own| own.value == name.value);
+    let owned = |name: &At<String>| items(&component.owns).any(|part| part.value == name.value);
     let mut devices = draft.functions(partition).filter(|(name, _)| owned(name));
     let driven = devices.next();
     let kind = driven.and_then(|(_, device)| device.kind.given());
@@ -91,11 +91,11 @@ fn misplaced(
 
 /// A card has one address.
 fn divided(partition: &PartitionDraft, component: &ComponentDraft) -> Option<Problem> {
-    let mut own = card::own(partition, component);
-    let Some((first, known)) = own.next() else {
+    let mut addresses = network_card::card_addresses(partition, component);
+    let Some((first, address)) = addresses.next() else {
         // What is wrong with one of them is said of that one.
         let mut ends = component.endpoints.iter();
-        let sound = ends.clone().all(|end| card::address(end).is_some());
+        let sound = ends.clone().all(|end| network_card::address(end).is_some());
         let written = ends.find_map(|end| end.address.given()).filter(|_| sound)?;
         let owner = &component.name.value;
         return Some((
@@ -104,7 +104,7 @@ fn divided(partition: &PartitionDraft, component: &ComponentDraft) -> Option<Pro
             "add an endpoint that no stage writes, with the card's own address".into(),
         ));
     };
-    let (other, _) = own.find(|(_, other)| other.ip() != known.ip())?;
+    let (other, _) = addresses.find(|(_, other)| other.ip() != address.ip())?;
     Some((
         other.span.clone(),
         format!(

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
 use crate::kinds::Kind;
-use crate::pipes::ends::endpoints;
+use crate::pipes::endpoints::endpoints;
 use crate::pipes::flow::local_name;
 use crate::source::Span;
 
@@ -102,6 +102,6 @@ fn drivers(partition: &PartitionDraft) -> impl Iterator<Item = Problem> {
 /// The core of the component that drives the device of an endpoint.
 fn driver(partition: &PartitionDraft, path: &str) -> Option<u64> {
     let (name, _) = path.split_once('.')?;
-    endpoints(partition).find(|(known, _)| known == path)?;
+    endpoints(partition).find(|(name, _)| name == path)?;
     partition.component(name)?.core()
 }

@@ -85,13 +85,13 @@ fn controller(draft: &Draft, partition: &PartitionDraft, end: &EndpointDraft) ->
         .collect();
     let found = cans.iter().any(|(at, _)| at.value == device.value);
     (!found).then(|| {
-        let known: Vec<_> = cans.iter().map(|(at, _)| at.value.as_str()).collect();
+        let names: Vec<_> = cans.iter().map(|(at, _)| at.value.as_str()).collect();
         (
             device.span.clone(),
             format!("`{owner}` has no CAN controller `{}`", device.value),
-            match known.is_empty() {
+            match names.is_empty() {
                 true => format!("give it one among the `devices` of `{owner}`"),
-                false => advice(&device.value, "controller", &known),
+                false => advice(&device.value, "controller", &names),
             },
         )
     })

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{Draft, PartitionDraft};
-use crate::pipes::ends::{endpoints, is_read};
+use crate::pipes::endpoints::{endpoints, is_read};
 use crate::pipes::flow::local_name;
 use crate::source::Span;
 

@@ -1,7 +1,7 @@
 //! As many use an endpoint as it says
 
 use crate::diagnostic::Report;
-use crate::pipes::ends::endpoints;
+use crate::pipes::endpoints::endpoints;
 use crate::pipes::solution::Solution;
 
 crate::rules::declaration::rule! {
@@ -13,7 +13,7 @@ crate::rules::declaration::rule! {
 }
 
 fn check(solution: &Solution<'_>, report: &mut Report) {
-    let used = solution.catalogue().map(|described| described.uses());
+    let used = solution.catalogue().map(|catalogue| catalogue.uses());
     for partition in &solution.draft.partitions {
         for (path, endpoint) in endpoints(partition) {
             let Some(most) = endpoint.sharers.given() else {

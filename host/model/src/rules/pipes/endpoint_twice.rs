@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, EndpointDraft, PartitionDraft};
-use crate::pipes::ends::is_read;
+use crate::pipes::endpoints::is_read;
 
 crate::rules::declaration::rule! {
     Error, "endpoint-twice",

@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{Draft, KindDraft, PartitionDraft};
-use crate::pipes::ends::{endpoints, is_io, is_read};
+use crate::pipes::endpoints::{endpoints, is_io, is_read};
 use crate::source::Span;
 use bulkhead_abi::pipe::MAX_SHARED;
 

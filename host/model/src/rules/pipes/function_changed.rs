@@ -23,7 +23,7 @@ fn check(draft: &Draft, report: &mut Report) {
                 "`{}.{}` was measured before the functions of {} were changed",
                 partition.name.value,
                 function.name.value,
-                told(&program)
+                program_text(&program)
             );
             report.add(
                 RULE.at(&function.name.span, message)
@@ -39,7 +39,7 @@ fn program(draft: &Draft, partition: &PartitionDraft) -> Option<Program> {
     partition.scheduler(Some(0))?.program(draft)
 }
 
-fn told(program: &Program) -> String {
+fn program_text(program: &Program) -> String {
     match program {
         Program::Crate(name) => format!("`{name}`"),
         Program::File(path) | Program::Folder(path) => format!("`{}`", path.display()),

@@ -4,10 +4,10 @@ use crate::diagnostic::Report;
 use crate::document::At;
 use crate::draft::{Draft, PartitionDraft};
 use crate::kinds::Kind;
-use crate::pipes::ends::endpoints;
-use crate::pipes::flow::{BUILT_IN, local_name};
-use crate::pipes::flow::{SINK, import};
+use crate::pipes::endpoints::endpoints;
+use crate::pipes::flow::{import, local_name};
 use crate::suggestion::advice;
+use bulkhead_abi::pipe::EndpointKind;
 
 crate::rules::declaration::rule! {
     Error, "function-endpoint",
@@ -24,17 +24,17 @@ fn check(draft: &Draft, report: &mut Report) {
             let there: Vec<_> = ends
                 .chain(partition.imports().map(|(path, _)| path))
                 .collect();
-            let known = there.iter().map(String::as_str);
-            let built_in = built_in.iter().copied();
-            let built_in = built_in.filter(|name| is_built_in(partition, name));
-            let known: Vec<_> = known.chain(built_in).collect();
+            let names = there.iter().map(String::as_str);
+            let built_in = built_in.iter();
+            let built_in = built_in.filter(|kind| is_built_in(partition, **kind));
+            let names: Vec<_> = names.chain(built_in.map(|kind| kind.word())).collect();
             let message = format!(
                 "`{}` has no endpoint `{}`",
                 partition.name.value, name.value
             );
-            let help = match beyond(partition, &name.value) {
+            let help = match import_help(partition, &name.value) {
                 Some(help) => help.to_owned(),
-                None => advice(&name.value, "endpoint", &known),
+                None => advice(&name.value, "endpoint", &names),
             };
             report.add(
                 RULE.at(&name.span, message)
@@ -46,7 +46,7 @@ fn check(draft: &Draft, report: &mut Report) {
 }
 
 /// Remedy for the name of an import that no other endpoint has.
-fn beyond(partition: &PartitionDraft, name: &str) -> Option<&'static str> {
+fn import_help(partition: &PartitionDraft, name: &str) -> Option<&'static str> {
     import(local_name(&partition.name.value, name))?;
     match partition.kind.value()? {
         Kind::Linux if partition.imports().next().is_some() => None,
@@ -62,22 +62,24 @@ fn beyond(partition: &PartitionDraft, name: &str) -> Option<&'static str> {
 /// Names that are no endpoint's, each with what could stand there besides.
 pub(super) fn unknown(
     partition: &PartitionDraft,
-) -> impl Iterator<Item = (&At<String>, &'static [&'static str])> {
+) -> impl Iterator<Item = (&At<String>, &'static [EndpointKind])> {
     let ends = partition.functions.iter().flat_map(|function| {
-        let named = function.ends().into_iter().zip(BUILT_IN).zip([true, false]);
+        let ends = function.ends().into_iter().zip(EndpointKind::BUILT_IN);
+        let named = ends.zip([true, false]);
         named.filter_map(|((end, built_in), reads)| Some((end.given()?, built_in, reads)))
     });
     let unknown = ends.filter(|(name, built_in, reads)| {
         let local = local_name(&partition.name.value, &name.value);
-        let described = endpoints(partition).any(|(path, _)| path == local);
+        let is_endpoint = endpoints(partition).any(|(path, _)| path == local);
         let imported = *reads && partition.imports().any(|(path, _)| path == local);
-        let known = built_in.contains(&local) && is_built_in(partition, local);
-        !described && !imported && !known
+        let mut kinds = built_in.iter();
+        let is_known = kinds.any(|kind| kind.word() == local && is_built_in(partition, *kind));
+        !is_endpoint && !imported && !is_known
     });
     unknown.map(|(name, built_in, _)| (name, built_in))
 }
 
 /// A bridge is there where it is described.
-fn is_built_in(partition: &PartitionDraft, name: &str) -> bool {
-    name != SINK || partition.bridge.given().is_some()
+fn is_built_in(partition: &PartitionDraft, kind: EndpointKind) -> bool {
+    kind != EndpointKind::Bridge || partition.bridge.given().is_some()
 }

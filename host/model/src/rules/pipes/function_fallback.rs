@@ -37,21 +37,21 @@ fn problem(
             .functions
             .iter()
             .map(|one| one.name.value.as_str());
-        let known: Vec<_> = names.filter(|known| known != name).collect();
+        let others: Vec<_> = names.filter(|other| other != name).collect();
         return Some((
             format!("`{owner}` has no other function `{}`", fallback.value),
             "not described".into(),
-            match known.is_empty() {
+            match others.is_empty() {
                 true => format!(
                     "describe it: `[partition.{owner}.function.{}]`",
                     fallback.value
                 ),
-                false => advice(&fallback.value, "function", &known),
+                false => advice(&fallback.value, "function", &others),
             },
         ));
     };
-    let (own, other) = (function.wcet.value()?, found.wcet.value()?);
-    (other > own).then(|| {
+    let (wcet, other) = (function.wcet.value()?, found.wcet.value()?);
+    (other > wcet).then(|| {
         (
             format!(
                 "`{}` takes longer than `{name}`, whose place it takes",
@@ -60,7 +60,7 @@ fn problem(
             format!(
                 "{}, and the stage's budget is for {}",
                 time_text(other),
-                time_text(own)
+                time_text(wcet)
             ),
             format!("a `wcet` of `{name}` that covers both, or a quicker fallback"),
         )

@@ -27,11 +27,11 @@ fn check(draft: &Draft, report: &mut Report) {
         .iter()
         .filter(|one| !one.functions.is_empty())
     {
-        let Some((own, whose)) = own(draft, partition) else {
+        let Some((functions, whose)) = partition_functions(draft, partition) else {
             continue;
         };
-        let known: Vec<_> = own.iter().map(String::as_str).collect();
-        let there = |name: &str| known.contains(&name);
+        let names: Vec<_> = functions.iter().map(String::as_str).collect();
+        let there = |name: &str| names.contains(&name);
         for function in used(draft, partition).filter(|one| !there(&one.name.value)) {
             let name = &function.name.value;
             report.add(
@@ -40,23 +40,23 @@ fn check(draft: &Draft, report: &mut Report) {
                     format!("{whose} has no function `{name}`"),
                 )
                 .here("a pipe uses it")
-                .help(help(name, &known, partition)),
+                .help(help(name, &names, partition)),
             );
         }
         for fallback in used(draft, partition).filter_map(|one| one.fallback.given()) {
             // One that the description does not know either is another rule's.
-            let described = partition
+            let declared = partition
                 .functions
                 .iter()
                 .any(|one| one.name.value == fallback.value);
-            if described && !there(&fallback.value) {
+            if declared && !there(&fallback.value) {
                 report.add(
                     RULE.at(
                         &fallback.span,
                         format!("{whose} has no function `{}`", fallback.value),
                     )
                     .here("a fallback")
-                    .help(help(&fallback.value, &known, partition)),
+                    .help(help(&fallback.value, &names, partition)),
                 );
             }
         }
@@ -68,19 +68,22 @@ fn built_in() -> BTreeSet<String> {
     all.map(|(name, _)| name.to_owned()).collect()
 }
 
-fn help(name: &str, known: &[&str], partition: &PartitionDraft) -> String {
+fn help(name: &str, names: &[&str], partition: &PartitionDraft) -> String {
     let add = match partition.kind.value() {
         Some(Kind::Linux) => "functions of your own run in rtos partitions",
         _ => {
             "add it to the program: `pipe_functions` in C, `functions!` in Rust (`bulkhead new --pipe`)"
         }
     };
-    format!("{}; or {add}", advice(name, "function", known))
+    format!("{}; or {add}", advice(name, "function", names))
 }
 
 /// The functions that there are in a partition, and the name of what has them; nothing where they
 /// are not known.
-fn own(draft: &Draft, partition: &PartitionDraft) -> Option<(BTreeSet<String>, String)> {
+fn partition_functions(
+    draft: &Draft,
+    partition: &PartitionDraft,
+) -> Option<(BTreeSet<String>, String)> {
     let program = match partition.kind.value()? {
         Kind::Linux => {
             // Its stages are run by a program of the checkout, if that is one.
@@ -95,8 +98,8 @@ fn own(draft: &Draft, partition: &PartitionDraft) -> Option<(BTreeSet<String>, S
             format!("the program in `{}`", path.file_name()?.to_string_lossy())
         }
     };
-    let own = program::functions(&draft.root, &program)?;
-    Some((own.into_iter().chain(built_in()).collect(), whose))
+    let functions = program::functions(&draft.root, &program)?;
+    Some((functions.into_iter().chain(built_in()).collect(), whose))
 }
 
 /// Functions of a partition that stand in a flow.

@@ -99,16 +99,16 @@ fn functions_are_sound(partition: &PartitionDraft) -> bool {
 /// Reports the misfits that are one rule's.
 fn report_misfits(solution: &Solution<'_>, rule: &Rule, report: &mut Report) {
     let draft = solution.draft;
-    let Some(described) = solution.catalogue() else {
+    let Some(catalogue) = solution.catalogue() else {
         return;
     };
     for flow in flows(draft) {
-        let misfit = described.misfit(&flow.value);
+        let misfit = catalogue.misfit(&flow.value);
         // Room is counted for all pipes at once (`pipe_room`).
         let misfit = misfit.filter(|error| error.fault != Misfit::Room);
         if let Some(error) = misfit.filter(|error| rule_of(error.fault) == rule.id) {
-            let said = described.pipes.misfit(&flow.value, &error);
-            report.add(said.within(rule.id, flow, &draft.sources));
+            let remark = catalogue.pipes.misfit(&flow.value, &error);
+            report.add(remark.within(rule.id, flow, &draft.sources));
         }
     }
 }

@@ -19,16 +19,16 @@ fn check(solution: &Solution<'_>, report: &mut Report) {
         return;
     }
     for (pipe, written) in solution.pipes().iter().zip(&draft.pipes) {
-        let apart = apart(pipe);
+        let distance = longest_distance(pipe);
         let age = written.max_age.given();
-        if let Some(age) = age.filter(|age| age.value <= apart && has_fallback(pipe)) {
+        if let Some(age) = age.filter(|age| age.value <= distance && has_fallback(pipe)) {
             let message = format!(
                 "`{}` can fall back although every stage is in time",
                 pipe.name
             );
             report.add(
                 RULE.at(&age.span, message)
-                    .here(format!("messages can be {} apart", time_text(apart)))
+                    .here(format!("messages can be {} apart", time_text(distance)))
                     .help("a longer `max_age`, or a shorter delay"),
             );
         }
@@ -46,7 +46,7 @@ pub(super) fn has_fallback(pipe: &Pipe) -> bool {
 }
 
 /// Longest time between two messages where each stage is in time, nanoseconds.
-fn apart(pipe: &Pipe) -> u64 {
+fn longest_distance(pipe: &Pipe) -> u64 {
     let paths = pipe.solved.paths.iter();
     let each = paths.map(|path| path.bound_ns + pipe.solved.stages[path.head].period_ns);
     each.max().unwrap_or(0).next_multiple_of(1000)

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
-use crate::pipes::Said;
+use crate::pipes::Remark;
 use crate::pipes::flow::{flows, parse};
 
 crate::rules::declaration::rule! {
@@ -22,8 +22,8 @@ fn check(draft: &Draft, report: &mut Report) {
             let message = format!("`{}` would feed itself", stage.name);
             let help =
                 "a pipe goes one way; what comes back goes through a device, as another pipe";
-            let said = Said::stage(stage.span, message, "the same function again", help);
-            report.add(said.within(RULE.id, flow, &draft.sources));
+            let remark = Remark::stage(stage.span, message, "the same function again", help);
+            report.add(remark.within(RULE.id, flow, &draft.sources));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Report;
 use crate::draft::Draft;
-use crate::pipes::Said;
+use crate::pipes::Remark;
 use crate::pipes::flow::{flows, parse};
 use crate::pipes::solution::Solution;
 use crate::suggestion::advice;
@@ -37,15 +37,19 @@ fn report_unknown(draft: &Draft, report: &mut Report) {
         let Ok(pipeline) = parse(&flow.value) else {
             continue;
         };
-        let known = |name: &str| short.contains(&name) || whole.iter().any(|one| one == name);
-        for stage in pipeline.stages().iter().filter(|stage| !known(stage.name)) {
-            let said = Said::stage(
+        let is_known = |name: &str| short.contains(&name) || whole.iter().any(|one| one == name);
+        for stage in pipeline
+            .stages()
+            .iter()
+            .filter(|stage| !is_known(stage.name))
+        {
+            let remark = Remark::stage(
                 stage.span,
                 format!("there is no function `{}`", stage.name),
                 "not described",
                 &advice(stage.name, "function", &short),
             );
-            report.add(said.within(RULE.id, flow, &draft.sources));
+            report.add(remark.within(RULE.id, flow, &draft.sources));
         }
     }
 }

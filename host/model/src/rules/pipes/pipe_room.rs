@@ -3,7 +3,7 @@
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
 use crate::kinds::Kind;
-use crate::pipes::described::Described;
+use crate::pipes::catalogue::Catalogue;
 use crate::pipes::flow::parse;
 use crate::pipes::settlement::Crowded;
 use crate::pipes::solution::Solution;
@@ -41,10 +41,10 @@ const FEWER: &str = "do the work of several functions in one, or move pipes to a
 
 fn check(solution: &Solution<'_>, report: &mut Report) {
     let draft = solution.draft;
-    let Some(described) = solution.catalogue().filter(|_| !draft.pipes.is_empty()) else {
+    let Some(catalogue) = solution.catalogue().filter(|_| !draft.pipes.is_empty()) else {
         return;
     };
-    for found in exceeded(draft, described) {
+    for found in exceeded(draft, catalogue) {
         report.add(
             RULE.at(&found.span, found.message)
                 .here(found.here)
@@ -53,8 +53,8 @@ fn check(solution: &Solution<'_>, report: &mut Report) {
     }
 }
 
-fn exceeded(draft: &Draft, described: &Described<'_>) -> Vec<Exceeded> {
-    let pipes = described.partitions_of_stages();
+fn exceeded(draft: &Draft, catalogue: &Catalogue<'_>) -> Vec<Exceeded> {
+    let pipes = catalogue.partitions_of_stages();
     let pipes: Vec<_> = pipes
         .into_iter()
         .map(|(flow, partitions)| Counted {
@@ -74,17 +74,17 @@ fn exceeded(draft: &Draft, described: &Described<'_>) -> Vec<Exceeded> {
             help,
         })
     });
-    of_solver(described, &pipes)
+    of_solver(catalogue, &pipes)
         .into_iter()
         .chain(of_partitions)
         .chain(of_flows)
         .collect()
 }
 
-fn of_solver(described: &Described<'_>, pipes: &[Counted<'_>]) -> Option<Exceeded> {
-    let Crowded { what, count, most } = described.crowded()?;
+fn of_solver(catalogue: &Catalogue<'_>, pipes: &[Counted<'_>]) -> Option<Exceeded> {
+    let Crowded { what, count, most } = catalogue.crowded()?;
     let stages: usize = pipes.iter().map(|pipe| pipe.partitions.len()).sum();
-    let vcpus = described.pipes.vcpus();
+    let vcpus = catalogue.pipes.vcpus();
     Some(Exceeded {
         span: pipes.last()?.span.clone(),
         message: format!("the system has {count} {what}, and the solver has room for {most}"),
@@ -103,17 +103,17 @@ fn of_partition(
 ) -> Option<Exceeded> {
     let here = || pipes.iter().filter(|pipe| pipe.partitions.contains(&index));
     let all: usize = here().map(|pipe| pipe.partitions.len()).sum();
-    let own = here().flat_map(|pipe| &pipe.partitions);
-    let own = own.filter(|one| **one == index).count();
+    let partitions = here().flat_map(|pipe| &pipe.partitions);
+    let partitions = partitions.filter(|one| **one == index).count();
     // The recorder and the planner have one each.
-    let vcpus = own + partition.vcpus.len() + 2;
+    let vcpus = partitions + partition.vcpus.len() + 2;
     let name = &partition.name.value;
     let counts = [
         (
             "stages in the pipes",
             all,
             MAX_STAGES,
-            format!("of which {own} run in `{name}`"),
+            format!("of which {partitions} run in `{name}`"),
         ),
         ("pipes", here().count(), MAX_PIPES, String::new()),
         (
@@ -121,7 +121,7 @@ fn of_partition(
             vcpus,
             MAX_VCPUS,
             format!(
-                "{own} of stages, {} described, 2 of the scheduler",
+                "{partitions} of stages, {} described, 2 of the scheduler",
                 partition.vcpus.len()
             ),
         ),

@@ -16,8 +16,8 @@ crate::rules::declaration::rule! {
 fn check(draft: &Draft, report: &mut Report) {
     for flow in flows(draft) {
         if let Err(error) = parse(&flow.value) {
-            let said = syntax_error(&flow.value, &error);
-            report.add(said.within(RULE.id, flow, &draft.sources));
+            let remark = syntax_error(&flow.value, &error);
+            report.add(remark.within(RULE.id, flow, &draft.sources));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The requirement of each pipe can be met without breaking other guarantees
 
 use crate::diagnostic::Report;
-use crate::pipes::scheduled::late;
+use crate::pipes::schedule::late;
 use crate::pipes::solution::Solution;
 use crate::quantity::time_text;
 
@@ -18,8 +18,8 @@ fn check(solution: &Solution<'_>, report: &mut Report) {
     match solution.outcome() {
         None => {}
         Some(Err(failed)) => {
-            let said = failed.said.clone();
-            report.add(said.within(RULE.id, failed.flow, &solution.draft.sources));
+            let remark = failed.remark.clone();
+            report.add(remark.within(RULE.id, failed.flow, &solution.draft.sources));
         }
         Some(Ok(pipes)) => {
             for (task, bound) in late(solution.draft, pipes) {

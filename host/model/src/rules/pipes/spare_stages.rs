@@ -56,13 +56,13 @@ fn problem(
             "only an rtos partition with pipe functions runs what is typed",
         ));
     }
-    let described = solution.catalogue()?;
+    let catalogue = solution.catalogue()?;
     let pipes = solution.pipes();
     if pipes.len() < solution.draft.pipes.len() {
         return None;
     }
     let message =
-        crowded(&described.offered(), pipes).or_else(|| too_many(name, id, spare, pipes))?;
+        crowded(&catalogue.offered(), pipes).or_else(|| too_many(name, id, spare, pipes))?;
     Some((span, message, "leave less room, or describe less"))
 }
 
@@ -113,11 +113,11 @@ fn too_many(name: &str, id: PartitionId, spare: Spare, pipes: &[Pipe]) -> Option
         ));
     }
     let taken = here.map(buffers).sum::<u64>();
-    let wanted = taken + u64::from(spare.buffer_bytes);
-    (wanted > MAX_BUFFERS).then(|| {
+    let required = taken + u64::from(spare.buffer_bytes);
+    (required > MAX_BUFFERS).then(|| {
         format!(
             "the buffers of `{name}` would take {}, of at most {}",
-            size_text(wanted),
+            size_text(required),
             size_text(MAX_BUFFERS)
         )
     })

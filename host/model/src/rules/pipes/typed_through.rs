@@ -34,22 +34,22 @@ fn problem(
     name: &At<String>,
 ) -> Option<(String, &'static str)> {
     let draft = solution.draft;
-    let (own, other) = (&partition.name.value, &name.value);
+    let (client, other) = (&partition.name.value, &name.value);
     if spare(partition).is_none_or(|spare| spare.stages == 0) {
-        let message = format!("`{own}` accepts no run-time stages");
+        let message = format!("`{client}` accepts no run-time stages");
         return Some((
             message,
             "give it `spare_stages`, and pipe functions of its own",
         ));
     }
-    let known = draft.partitions.iter().find(|one| one.name.value == *other);
-    let Some(known) = known else {
+    let found = draft.partitions.iter().find(|one| one.name.value == *other);
+    let Some(found) = found else {
         return Some((
             format!("there is no partition `{other}`"),
             "name other partitions of the description",
         ));
     };
-    if let Some(found) = unfit(own, known) {
+    if let Some(found) = unfit(client, found) {
         return Some(found);
     }
     let all = draft.partitions.iter();
@@ -60,9 +60,9 @@ fn problem(
             "name it in `typed_through` of one partition only",
         ));
     }
-    let foreign = foreign(solution, own, known)?;
+    let foreign = foreign(solution, client, found)?;
     Some((
-        format!("`{foreign}` has stages in `{other}`, and none in `{own}`"),
+        format!("`{foreign}` has stages in `{other}`, and none in `{client}`"),
         "run-time flows could take its time, and the partition that admits them does not know this pipe: move its \
          stages",
     ))
@@ -75,11 +75,11 @@ fn names(partition: &PartitionDraft) -> impl Iterator<Item = &At<String>> {
 }
 
 /// Why a partition runs no stages for others.
-fn unfit(own: &str, other: &PartitionDraft) -> Option<(String, &'static str)> {
+fn unfit(client: &str, other: &PartitionDraft) -> Option<(String, &'static str)> {
     let name = &other.name.value;
-    if name == own {
+    if name == client {
         return Some((
-            format!("`{own}` names itself"),
+            format!("`{client}` names itself"),
             "run-time flows of a partition can use its own functions in any case",
         ));
     }
@@ -99,11 +99,11 @@ fn unfit(own: &str, other: &PartitionDraft) -> Option<(String, &'static str)> {
             "an rtos partition has threads, budgets and buffers for them with `spare_stages`",
         ));
     }
-    let through = names(other).next()?;
+    let remote = names(other).next()?;
     Some((
         format!(
             "`{name}` accepts run-time flows itself, through `{}`",
-            through.value
+            remote.value
         ),
         "a partition that runs stages for another one admits no flows itself, because the \
          admitting partition must know all stages",
@@ -112,17 +112,17 @@ fn unfit(own: &str, other: &PartitionDraft) -> Option<(String, &'static str)> {
 
 /// A static pipe with stages in the second of two partitions and none in the first, which would
 /// have to judge it. An rtos partition judges pipes that are wholly its own.
-fn foreign(solution: &Solution<'_>, own: &str, other: &PartitionDraft) -> Option<String> {
+fn foreign(solution: &Solution<'_>, client: &str, other: &PartitionDraft) -> Option<String> {
     let (draft, pipes) = (solution.draft, solution.pipes());
     let id = |name: &str| {
         let mut all = draft.partitions.iter();
         all.position(|one| one.name.value == name).map(PartitionId)
     };
     let linux = other.kind.value()? == Kind::Linux;
-    let [own, other] = [id(own)?, id(&other.name.value)?];
+    let [client, other] = [id(client)?, id(&other.name.value)?];
     let is_judged = |pipe: &Pipe| {
         let mut places = pipe.places.iter();
-        pipe.runs_in(own) || !linux && places.all(|place| place.partition == other)
+        pipe.runs_in(client) || !linux && places.all(|place| place.partition == other)
     };
     let mut pipes = pipes.iter();
     let found = pipes.find(|pipe| pipe.runs_in(other) && !is_judged(pipe));

@@ -38,7 +38,7 @@ pub(crate) fn broken(error: &SyntaxError) -> Diagnostic {
     let found = RULE
         .at(&error.span, format!("this is not TOML: {}", error.message))
         .here("here");
-    let advice = ADVICE.iter().find(|(said, _)| error.message.contains(said));
+    let advice = ADVICE.iter().find(|(text, _)| error.message.contains(text));
     match advice {
         Some((_, advice)) => found.help(*advice),
         None => found,
@@ -47,5 +47,5 @@ pub(crate) fn broken(error: &SyntaxError) -> Diagnostic {
 
 /// Returns whether what follows may be misread.
 pub(crate) fn is_structural(error: &SyntaxError) -> bool {
-    STRUCTURAL.iter().any(|said| error.message.contains(said))
+    STRUCTURAL.iter().any(|text| error.message.contains(text))
 }

@@ -20,11 +20,11 @@ pub(crate) fn found(registry: Registry, path: &str, key: &At<String>) -> Diagnos
     if let Some(name) = nearest(&key.value, siblings.iter().copied()) {
         return found.help(format!("did you mean `{name}`?"));
     }
-    match registry.keys().find(|known| known.name() == key.value) {
-        Some(known) => found.help(format!(
+    match registry.keys().find(|entry| entry.name() == key.value) {
+        Some(entry) => found.help(format!(
             "`{}` is a key, written `{}`",
-            known.display(),
-            known.example
+            entry.display(),
+            entry.example
         )),
         None => found.help(format!("known here: {}", listed(&siblings))),
     }

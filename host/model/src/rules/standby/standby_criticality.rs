@@ -14,15 +14,15 @@ crate::rules::declaration::rule! {
 fn check(draft: &Draft, report: &mut Report) {
     for (primary, name, standby) in super::pairs(draft) {
         let levels = (primary.criticality.given(), standby.criticality.given());
-        let (Some(wanted), Some(level)) = levels else {
+        let (Some(required), Some(level)) = levels else {
             continue;
         };
-        if wanted.value != level.value {
+        if required.value != level.value {
             let message = format!("`{}` is not of the same criticality", name.value);
             report.add(
                 RULE.at(&level.span, message)
                     .here("standby")
-                    .label(&wanted.span, format!("`{}`", primary.name.value))
+                    .label(&required.span, format!("`{}`", primary.name.value))
                     .help("give both the same"),
             );
         }

@@ -12,8 +12,8 @@ crate::rules::declaration::rule! {
 
 fn check(draft: &Draft, report: &mut Report) {
     for partition in &draft.partitions {
-        let own = |name: &&crate::document::At<String>| name.value == partition.name.value;
-        if let Some(name) = partition.standby.given().filter(own) {
+        let is_itself = |name: &&crate::document::At<String>| name.value == partition.name.value;
+        if let Some(name) = partition.standby.given().filter(is_itself) {
             report.add(
                 RULE.at(
                     &name.span,

@@ -13,18 +13,18 @@ crate::rules::declaration::rule! {
 fn check(draft: &Draft, report: &mut Report) {
     for (primary, name, standby) in super::pairs(draft) {
         let sizes = (primary.memory.given(), standby.memory.given());
-        let (Some(wanted), Some(memory)) = sizes else {
+        let (Some(required), Some(memory)) = sizes else {
             continue;
         };
         let built = |one: &crate::draft::PartitionDraft| {
             one.image.given().map(|image| image.value.sources())
         };
-        if memory.value < wanted.value && built(primary) == built(standby) {
+        if memory.value < required.value && built(primary) == built(standby) {
             let message = format!("`{}` has less memory for the same image", name.value);
             report.add(
                 RULE.at(&memory.span, message)
                     .here("standby")
-                    .label(&wanted.span, format!("`{}`", primary.name.value))
+                    .label(&required.span, format!("`{}`", primary.name.value))
                     .help("give it as much"),
             );
         }

@@ -1,6 +1,6 @@
 //! The cores of a board and their redistributors
 
-use super::board_inconsistent::{beyond, place};
+use super::board_inconsistent::{is_unreachable, place};
 use crate::board::{Board, Core};
 use crate::diagnostic::Report;
 use crate::document::Table;
@@ -45,7 +45,7 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
 fn faults(board: &Board, number: usize, core: &Core) -> Vec<String> {
     let mut faults = Vec::new();
     let (start, end) = frames(core);
-    if start % (1 << 16) != 0 || beyond(board, end.saturating_sub(1)) {
+    if start % (1 << 16) != 0 || is_unreachable(board, end.saturating_sub(1)) {
         faults.push(format!(
             "redistributor {start:#x} is not two frames of 64 KiB that physical addresses reach"
         ));

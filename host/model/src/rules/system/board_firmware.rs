@@ -38,8 +38,8 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
             "use firmware at EL3 (\"psci-smc\"), or a boot loader with a spin table",
         );
     }
-    let left = firmware.texts("leaves").value().unwrap_or_default();
-    let open = |what: &&str| left.iter().any(|word| word.value == **what);
+    let leaves = firmware.texts("leaves").value().unwrap_or_default();
+    let open = |what: &&str| leaves.iter().any(|word| word.value == **what);
     for missing in NEEDED.iter().filter(|what| !open(what)) {
         let message = format!("firmware does not leave `{missing}` open to EL2");
         let help = "configure the firmware so that it does, and add the word";
@@ -54,7 +54,7 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
             "the monitor needs a GICv3 or later in GICv3 mode: `kind = \"gic-v3\"`",
         );
     }
-    for word in left
+    for word in leaves
         .iter()
         .filter(|word| !NEEDED.contains(&word.value.as_str()))
     {

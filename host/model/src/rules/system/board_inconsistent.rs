@@ -94,7 +94,7 @@ fn facts(board: &Board) -> [(bool, &'static str, &'static str); 7] {
         ),
         (
             !board.interrupts.distributor.is_multiple_of(1 << 16)
-                || beyond(board, board.interrupts.distributor),
+                || is_unreachable(board, board.interrupts.distributor),
             "interrupts.distributor",
             "not a frame of 64 KiB that physical addresses reach",
         ),
@@ -102,7 +102,7 @@ fn facts(board: &Board) -> [(bool, &'static str, &'static str); 7] {
 }
 
 /// Returns `true` if no physical address of the board is that large.
-pub(super) fn beyond(board: &Board, address: u64) -> bool {
+pub(super) fn is_unreachable(board: &Board, address: u64) -> bool {
     board.cpu.physical_bits < u64::BITS && address >> board.cpu.physical_bits != 0
 }
 
@@ -172,7 +172,7 @@ fn device_faults(board: &Board, device: &Device, earlier: &[Device]) -> Vec<Stri
     if device.is(Class::InterruptController) || device.is(Class::Iommu) {
         faults.push(format!("`{}` belongs to the monitor", device.name));
     }
-    if beyond(board, end.saturating_sub(1)) {
+    if is_unreachable(board, end.saturating_sub(1)) {
         let bits = board.cpu.physical_bits;
         faults.push(format!(
             "`{}` lies beyond {bits} bits of address",

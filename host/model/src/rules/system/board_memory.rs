@@ -1,6 +1,6 @@
 //! The RAM of a board
 
-use super::board_inconsistent::{beyond, place};
+use super::board_inconsistent::{is_unreachable, place};
 use crate::board::{Board, MemoryRange};
 use crate::diagnostic::Report;
 use crate::document::Table;
@@ -56,7 +56,8 @@ fn faults(board: &Board, number: usize, range: &MemoryRange) -> Vec<String> {
     if !(start | range.size).is_multiple_of(PAGE_SIZE) || range.size == 0 {
         faults.push("RAM is made of whole pages".into());
     }
-    if beyond(board, end.saturating_sub(1)) || range.base.checked_add(range.size).is_none() {
+    if is_unreachable(board, end.saturating_sub(1)) || range.base.checked_add(range.size).is_none()
+    {
         let bits = board.cpu.physical_bits;
         faults.push(format!(
             "RAM ends at {end:#x}, beyond {bits} bits of address"

@@ -12,10 +12,10 @@ crate::rules::declaration::rule! {
 }
 
 /// No file of `boards` has that name.
-pub(crate) fn unknown(name: &At<String>, known: &[&str]) -> Diagnostic {
+pub(crate) fn unknown(name: &At<String>, names: &[&str]) -> Diagnostic {
     RULE.at(&name.span, format!("there is no board `{}`", name.value))
         .here("unknown board")
-        .help(advice(&name.value, "board", known))
+        .help(advice(&name.value, "board", names))
 }
 
 /// The file named cannot be read.

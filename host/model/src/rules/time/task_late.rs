@@ -34,16 +34,16 @@ fn help(timing: &Timing, index: usize) -> String {
     let task = &timing.tasks[index];
     let vcpu = &timing.vcpus[task.vcpu];
     let others = timing.tasks.iter().filter(|other| other.vcpu == task.vcpu);
-    let own: u64 = others.clone().map(|other| other.wcet_ns).sum();
+    let work: u64 = others.clone().map(|other| other.wcet_ns).sum();
     let taken = timing.overhead.job.saturating_mul(others.count() as u64);
     let capacity = vcpu.budget().map_or(0, |budget| budget.capacity);
-    if !(own <= capacity && own + taken > capacity) {
+    if !(work <= capacity && work + taken > capacity) {
         return format!(
             "give VCPU `{}` a larger C or a shorter T, or the task a VCPU of its own",
             vcpu.name
         );
     }
-    let fits = task.wcet_ns.saturating_sub(own + taken - capacity);
+    let fits = task.wcet_ns.saturating_sub(work + taken - capacity);
     let smaller = match fits {
         0 => String::new(),
         fits => format!(", or the task a `wcet` of at most {}", time_text_down(fits)),
@@ -52,7 +52,7 @@ fn help(timing: &Timing, index: usize) -> String {
         "the runtime takes {} of each job (`[costs]` of the board): give VCPU `{}` a C of at least {}{smaller}",
         time_text(timing.overhead.job),
         vcpu.name,
-        time_text(own + taken)
+        time_text(work + taken)
     )
 }
 

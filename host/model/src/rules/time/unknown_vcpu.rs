@@ -21,15 +21,15 @@ fn check(draft: &Draft, report: &mut Report) {
             if partition.vcpu(&name.value).is_some() {
                 continue;
             }
-            let known: Vec<_> = partition
+            let names: Vec<_> = partition
                 .vcpus
                 .iter()
                 .map(|vcpu| vcpu.name.value.as_str())
                 .collect();
-            let help = match nearest(&name.value, known.iter().copied()) {
+            let help = match nearest(&name.value, names.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None if known.is_empty() => "describe it: `[partition.NAME.vcpu.NAME]`".into(),
-                None => format!("its VCPUs are {}", known.join(", ")),
+                None if names.is_empty() => "describe it: `[partition.NAME.vcpu.NAME]`".into(),
+                None => format!("its VCPUs are {}", names.join(", ")),
             };
             let message = format!("`{}` has no VCPU `{}`", partition.name.value, name.value);
             report.add(RULE.at(&name.span, message).here("no such VCPU").help(help));

@@ -30,14 +30,14 @@ fn check(draft: &Draft, report: &mut Report) {
 
 fn check_key(vcpu: &VcpuDraft, key: &str, field: &Field<u64>, of_io: bool, report: &mut Report) {
     let name = &vcpu.name.value;
-    let known = vcpu.kind.or(KindDraft::Main);
-    match (field, known.is_some_and(|kind| (kind == KindDraft::Io) == of_io)) {
+    let kind = vcpu.kind.or(KindDraft::Main);
+    match (field, kind.is_some_and(|kind| (kind == KindDraft::Io) == of_io)) {
         (Field::Absent, true) => report.add(
             RULE.at(&vcpu.name.span, format!("VCPU `{name}` has no `{key}`"))
                 .here("incomplete")
                 .help("`C = \"2 ms\"` and `T = \"10 ms\"` for a main VCPU, `utilisation = 4` for an I/O VCPU"),
         ),
-        (Field::Given(given), false) if known.is_some() => report.add(
+        (Field::Given(given), false) if kind.is_some() => report.add(
             RULE.at(&given.span, format!("VCPU `{name}` can have no `{key}`"))
                 .here("of the other kind")
                 .help("C and T are of main VCPUs and reservations, `utilisation` is of I/O VCPUs (`kind = \"io\"`)"),

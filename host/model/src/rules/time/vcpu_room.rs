@@ -4,7 +4,7 @@ use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
 use crate::timing::Timing;
 use bulkhead_abi::timing::{MAX_TASKS, MAX_VCPUS};
-use bulkhead_analysis::deciding::ROOM;
+use bulkhead_analysis::core_overhead::ROOM;
 use std::collections::BTreeSet;
 
 crate::rules::declaration::rule! {

@@ -39,8 +39,8 @@ fn main() -> std::io::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [primitives::ECHO] => return primitives::echo(),
-        [pipelines::STAGE, own, count, priority] => {
-            return pipelines::stage([own, count, priority]);
+        [pipelines::STAGE, number, count, priority] => {
+            return pipelines::stage([number, count, priority]);
         }
         ["pipelines", events] => pipelines::measure(events.parse().unwrap_or(100))?,
         ["primitives", rounds] => primitives::measure(rounds.parse().unwrap_or(1000))?,

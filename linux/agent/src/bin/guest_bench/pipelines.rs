@@ -99,9 +99,9 @@ fn read_word(from: &mut impl Read) -> Result<u64> {
 }
 
 /// One stage of `count`, until no message comes any more.
-pub(crate) fn stage([own, count, priority]: [&str; 3]) -> Result<()> {
+pub(crate) fn stage([number_text, count, priority]: [&str; 3]) -> Result<()> {
     let number = |text: &str| text.parse::<u64>().map_err(Error::other);
-    let (own, count) = (number(own)?, number(count)?);
+    let (number_text, count) = (number(number_text)?, number(count)?);
     system::lock_memory()?;
     system::set_priority(priority.parse().map_err(Error::other)?)?;
     // Bypasses the buffers of the standard streams.
@@ -110,7 +110,7 @@ pub(crate) fn stage([own, count, priority]: [&str; 3]) -> Result<()> {
     while let Ok(word) = read_word(&mut from) {
         let now = now_ns();
         let word = counted(word);
-        let passed = if own < count {
+        let passed = if number_text < count {
             word
         } else if hops(word) == count {
             now.unsigned_abs() - (word >> HOPS_BITS)

@@ -6,7 +6,7 @@ use crate::table::{self, PIPES};
 use bulkhead_abi::{NAME_LEN, name_text};
 use bulkhead_analysis::admission;
 use bulkhead_flows::diagnostic::{Diagnostic, Shown};
-use bulkhead_flows::propose::Refused;
+use bulkhead_flows::pipe_admission::Refused;
 use bulkhead_stages::deploy_request::Unfit;
 use bulkhead_stages::request::TEXT_BYTES;
 use core::fmt::{self, Write};
@@ -103,7 +103,7 @@ impl Planner {
             Rejection::Core(bulkhead_slite::Refused::Admission(admission::Refused::Misfit(
                 misfit,
             ))) => Text::of(format_args!(
-                "with what deciding takes, {} would lack {} of its budget: remove a pipe, or ask for a longer delay",
+                "{} would lack {} of its budget, scheduling overhead included: remove a pipe, or ask for a longer delay",
                 self.vcpu(misfit.vcpu),
                 Shown(nanoseconds(misfit.lacks))
             )),
@@ -129,7 +129,7 @@ impl Planner {
         let rejection = Diagnostic {
             flow: "",
             before: 0,
-            known: &self.catalogue,
+            catalogue: &self.catalogue,
             standing: &standing,
             refused,
         };

@@ -150,7 +150,7 @@ impl Planner {
 
     /// Keeps static pipes that the client was removing when it restarted, if they have not ended
     /// yet.
-    pub(super) fn keep_described(&mut self) {
+    pub(super) fn keep_static(&mut self) {
         let goes_on = |number: usize| {
             client_pipes::is_forgotten(number) && !client_pipes::is_requested(number)
         };

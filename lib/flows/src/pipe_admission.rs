@@ -91,7 +91,7 @@ pub struct Solved {
     /// Shortest distance of messages that it takes without end, nanoseconds.
     pub interval: Time,
     /// Its bounds.
-    pub promise: Guarantee,
+    pub guarantee: Guarantee,
 }
 
 /// Why a flow is not started.
@@ -133,14 +133,14 @@ pub enum Refused {
     /// More stages than are free.
     Stages {
         /// Stages of the flow.
-        wanted: usize,
+        required: usize,
         /// Free stages.
         free: usize,
     },
     /// More memory for buffers than is free in one piece each.
     Buffers {
         /// Bytes that the flow takes.
-        wanted: usize,
+        required: usize,
         /// Bytes that are free.
         free: usize,
     },
@@ -190,7 +190,7 @@ impl Guarantee {
     }
 
     fn of(bound: &Bound<'_, ROOM>, solution: &Solution<ROOM>) -> Self {
-        let mut promise = Self {
+        let mut guarantee = Self {
             bound: solution.assessment.bound,
             loss: solution.assessment.worst_loss,
             required: bound.pipeline.requirement,
@@ -205,18 +205,18 @@ impl Guarantee {
             paths(bound, of, only, |stage, length| delays[stage] = length);
             let tails = (0..bound.len()).filter(|&stage| bound.is_tail(stage) && sums[stage] > 0);
             for tail in tails {
-                if let Some(path) = promise.paths.get_mut(promise.count) {
+                if let Some(path) = guarantee.paths.get_mut(guarantee.count) {
                     *path = Path {
                         head,
                         tail,
                         periods: sums[tail],
                         bound: delays[tail],
                     };
-                    promise.count += 1;
+                    guarantee.count += 1;
                 }
             }
         }
-        promise
+        guarantee
     }
 }
 
@@ -243,7 +243,7 @@ impl Solved {
             count: bound.len(),
             times,
             interval: promised.interval,
-            promise: Guarantee::of(bound, solution),
+            guarantee: Guarantee::of(bound, solution),
         };
         let written = bound.pipeline.stages().iter().enumerate();
         for (place, (index, stage)) in solved.stages.iter_mut().zip(written) {
@@ -272,7 +272,7 @@ struct Loads {
 
 impl Loads {
     fn of<'a>(
-        known: &PipeCatalogue<'_>,
+        catalogue: &PipeCatalogue<'_>,
         pipes: impl IntoIterator<Item = &'a AdmittedPipe<'a>>,
     ) -> Result<Self, Refused> {
         let nothing = Load {
@@ -289,13 +289,17 @@ impl Loads {
         };
         pipes
             .into_iter()
-            .try_for_each(|pipe| loads.add(known, pipe))?;
+            .try_for_each(|pipe| loads.add(catalogue, pipe))?;
         Ok(loads)
     }
 
-    fn add(&mut self, known: &PipeCatalogue<'_>, pipe: &AdmittedPipe<'_>) -> Result<(), Refused> {
+    fn add(
+        &mut self,
+        catalogue: &PipeCatalogue<'_>,
+        pipe: &AdmittedPipe<'_>,
+    ) -> Result<(), Refused> {
         let pipeline = Pipeline::parse(pipe.flow).map_err(Refused::Syntax)?;
-        let added = known.with([], |all| {
+        let added = catalogue.with([], |all| {
             let bound: Bound<'_, ROOM> = Bound::new(&pipeline, all).map_err(Refused::Misfit)?;
             for (stage, &(period, messages)) in (0..bound.len()).zip(pipe.setting) {
                 let server = Reservation::new(budget(&bound, stage, messages), period);
@@ -331,47 +335,50 @@ impl Loads {
 /// # Errors
 /// The reason for which the flow is rejected.
 pub fn solve(
-    known: &PipeCatalogue<'_>,
+    catalogue: &PipeCatalogue<'_>,
     flow: &str,
     standing: &[AdmittedPipe<'_>],
     free: usize,
 ) -> Result<Solved, Refused> {
-    solve_above(known, flow, standing, free, 0)
+    solve_above(catalogue, flow, standing, free, 0)
 }
 
 /// Solves a flow without a requirement again with longer periods, because admitted pipes would not be kept beside its last solution.
 #[must_use]
 pub fn slower(
-    known: &PipeCatalogue<'_>,
+    catalogue: &PipeCatalogue<'_>,
     flow: &str,
     standing: &[AdmittedPipe<'_>],
     free: usize,
     solved: &Solved,
 ) -> Option<Solved> {
-    solve_above(known, flow, standing, free, solved.times).ok()
+    solve_above(catalogue, flow, standing, free, solved.times).ok()
 }
 
 /// With more than so many times its usual periods, if it requires nothing.
 fn solve_above(
-    known: &PipeCatalogue<'_>,
+    catalogue: &PipeCatalogue<'_>,
     flow: &str,
     standing: &[AdmittedPipe<'_>],
     free: usize,
     times: u64,
 ) -> Result<Solved, Refused> {
     let pipeline = Pipeline::parse(flow).map_err(Refused::Syntax)?;
-    known
-        .with([], |all| check(known, &pipeline, all))
+    catalogue
+        .with([], |all| check(catalogue, &pipeline, all))
         .ok_or(Refused::Room)??;
-    let wanted = pipeline.stages().len();
-    if wanted > free {
-        return Err(Refused::Stages { wanted, free });
+    let required = pipeline.stages().len();
+    if required > free {
+        return Err(Refused::Stages {
+            required: required,
+            free,
+        });
     }
-    known
+    catalogue
         .with([], |all| places(&pipeline, standing, all))
         .ok_or(Refused::Room)??;
-    let loads = Loads::of(known, standing)?;
-    let solved = known.with(loads.all(), |all| {
+    let loads = Loads::of(catalogue, standing)?;
+    let solved = catalogue.with(loads.all(), |all| {
         let bound = Bound::new(&pipeline, all).map_err(Refused::Misfit)?;
         let mut refused = Refused::Room;
         for times in solver::yields(&pipeline).filter(|&next| next > times) {
@@ -398,7 +405,7 @@ fn solve_above(
 
 /// Rejects flows that the solver accepts, but that no core can run.
 fn check(
-    known: &PipeCatalogue<'_>,
+    catalogue: &PipeCatalogue<'_>,
     pipeline: &Pipeline<'_, ROOM>,
     all: &Repository<'_>,
 ) -> Result<(), Refused> {
@@ -406,31 +413,30 @@ fn check(
     if let Some(stage) = pipeline.fed_by_itself() {
         return Err(Refused::Cycle(stage.span));
     }
-    let own = known.first(known.core());
-    let of_stage = |stage: usize| known.first(bound.function(stage).core);
+    let here = catalogue.first(catalogue.core());
+    let of_stage = |stage: usize| catalogue.first(bound.function(stage).core);
     let feeds_from_third = |from: usize, to: usize| {
         let stages = pipeline.stages();
         let feeds = stages[from].to == stages[to].from;
-        feeds && of_stage(from) != own && of_stage(from) != of_stage(to)
+        feeds && of_stage(from) != here && of_stage(from) != of_stage(to)
     };
-    let packed = known.packed().functions;
+    let packed = catalogue.packed().functions;
     let written = pipeline.stages();
     for (index, stage) in written.iter().enumerate() {
         let core = bound.function(index).core;
         let function = packed.iter().zip(all.functions);
-        let mut function = function.filter(|(_, known)| known.name == stage.name);
+        let mut function = function.filter(|(_, catalogue)| catalogue.name == stage.name);
         let function = function.next().map(|(packed, _)| packed);
-        let at_endpoint = function.is_some_and(|packed| packed.endpoint != 0);
-        let unserved =
-            function.is_none_or(|packed| packed.endpoint & 1 != 0 && packed.reads == NONE);
+        let at_endpoint = function.is_some_and(|packed| packed.has_endpoint());
+        let unserved = function.is_none_or(|packed| packed.is_receiver() && packed.reads == NONE);
         let feeding = written.iter().filter(|other| other.to == stage.from);
         let fed = written.iter().filter(|other| other.from == stage.to);
-        let elsewhere = known.first(core) != own;
+        let elsewhere = catalogue.first(core) != here;
         let ends = bound.is_head(index) && !function.is_some_and(may_begin)
             || bound.is_tail(index) && !function.is_some_and(may_end);
         let problems = [
             (
-                elsewhere && known.through(core).is_none(),
+                elsewhere && catalogue.remote_partition(core).is_none(),
                 Refused::Elsewhere(stage.span),
             ),
             (elsewhere && ends, Refused::Outside(stage.span)),
@@ -439,7 +445,7 @@ fn check(
                 Refused::Between(stage.span),
             ),
             (
-                !known.runs_stages(core),
+                !catalogue.runs_stages(core),
                 match elsewhere {
                     true => Refused::Core(stage.span),
                     false => Refused::Idle(stage.span),
@@ -457,19 +463,19 @@ fn check(
         let found = problems.into_iter().find(|(wrong, _)| *wrong);
         found.map_or(Ok(()), |(_, refused)| Err(refused))?;
     }
-    beginning(&bound, own, of_stage)
+    beginning(&bound, here, of_stage)
 }
 
 /// Returns whether one partition begins a flow, and this one has a part of it.
 fn beginning(
     bound: &Bound<'_, ROOM>,
-    own: Option<usize>,
+    here: Option<usize>,
     of_stage: impl Fn(usize) -> Option<usize>,
 ) -> Result<(), Refused> {
     let span = |stage: usize| bound.pipeline.stages()[stage].span;
     let heads = || (0..bound.len()).filter(|&stage| bound.is_head(stage));
     let begins = heads().next().and_then(&of_stage);
-    let is_here = (0..bound.len()).any(|stage| of_stage(stage) == own);
+    let is_here = (0..bound.len()).any(|stage| of_stage(stage) == here);
     if let Some(stage) = heads().find(|&stage| of_stage(stage) != begins || !is_here) {
         return Err(Refused::Begins(span(stage)));
     }
@@ -515,11 +521,11 @@ fn places(
 /// # Errors
 /// The first that would not be kept.
 pub fn judge(
-    known: &PipeCatalogue<'_>,
+    catalogue: &PipeCatalogue<'_>,
     pipes: &[AdmittedPipe<'_>],
     tell: impl FnMut(usize, &Guarantee),
 ) -> Result<(), Refused> {
-    judge_beside(known, pipes, |_| true, core::iter::empty(), tell)
+    judge_beside(catalogue, pipes, |_| true, core::iter::empty(), tell)
 }
 
 /// Judges the pipes that are judged here, as [`judge`] does, beside `more` stages on the core of this partition for another one: C, T and m of each.
@@ -527,7 +533,7 @@ pub fn judge(
 /// # Errors
 /// The first that would not be kept.
 pub fn judge_beside(
-    known: &PipeCatalogue<'_>,
+    catalogue: &PipeCatalogue<'_>,
     pipes: &[AdmittedPipe<'_>],
     is_judged: impl Fn(usize) -> bool,
     more: impl Iterator<Item = (Reservation, u64)> + Clone,
@@ -540,10 +546,10 @@ pub fn judge_beside(
     for (index, pipe) in judged.filter(|(index, _)| is_judged(*index)) {
         let others = pipes.iter().enumerate();
         let others = others.filter(|(other, _)| *other != index);
-        let mut loads = Loads::of(known, others.map(|(_, other)| other))?;
+        let mut loads = Loads::of(catalogue, others.map(|(_, other)| other))?;
         more.clone().try_for_each(|(server, messages)| {
             loads.push(Load {
-                core: known.core(),
+                core: catalogue.core(),
                 server,
                 runs: Runs::Stage {
                     devices: [None; 2],
@@ -551,14 +557,14 @@ pub fn judge_beside(
                 },
             })
         })?;
-        let promise = judge_one(known, (index, pipe), &loads)?;
-        tell(index, &promise);
+        let guarantee = judge_one(catalogue, (index, pipe), &loads)?;
+        tell(index, &guarantee);
     }
     Ok(())
 }
 
 fn judge_one(
-    known: &PipeCatalogue<'_>,
+    catalogue: &PipeCatalogue<'_>,
     (index, pipe): (usize, &AdmittedPipe<'_>),
     loads: &Loads,
 ) -> Result<Guarantee, Refused> {
@@ -567,7 +573,7 @@ fn judge_one(
         pipe: index,
         violation,
     };
-    let judged = known.with(loads.all(), |all| {
+    let judged = catalogue.with(loads.all(), |all| {
         let bound = Bound::new(&pipeline, all).map_err(Refused::Misfit)?;
         let mut setting = Setting {
             period: [1; ROOM],
@@ -583,15 +589,15 @@ fn judge_one(
             None => Ok(Guarantee::of(&bound, &solution)),
         }
     });
-    let promise = judged.ok_or(Refused::Room)??;
+    let guarantee = judged.ok_or(Refused::Room)??;
     match pipe.most {
-        Some(most) if promise.bound > most => {
-            let sums = promise.paths().iter().map(|path| path.periods);
+        Some(most) if guarantee.bound > most => {
+            let sums = guarantee.paths().iter().map(|path| path.periods);
             Err(takes(Violation::Delay {
                 periods: sums.max().unwrap_or(0),
-                bound: promise.bound,
+                bound: guarantee.bound,
             }))
         }
-        _ => Ok(promise),
+        _ => Ok(guarantee),
     }
 }

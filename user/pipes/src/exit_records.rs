@@ -21,7 +21,7 @@ pub(crate) struct StagePosition {
 }
 
 /// A record of a message that left a pipe.
-pub(crate) struct Left {
+pub(crate) struct ExitRecord {
     pub(crate) entries: [Entry; HEADS],
     pub(crate) at: u64,
     pub(crate) pipe: usize,
@@ -56,7 +56,7 @@ impl Queue {
 }
 
 /// Records that a message left a pipe.
-pub(crate) fn left(place: &StagePosition, message: &Message, mark: Option<[u64; 2]>) {
+pub(crate) fn record(place: &StagePosition, message: &Message, mark: Option<[u64; 2]>) {
     let queue = Queue::of(place.stage);
     let put = queue.put.load(Relaxed);
     if put.wrapping_sub(queue.taken.load(Acquire)) >= NOTES as u64 {
@@ -77,7 +77,7 @@ pub(crate) fn left(place: &StagePosition, message: &Message, mark: Option<[u64; 
 }
 
 /// Takes the oldest record of a stage.
-pub(crate) fn take(stage: usize) -> Option<Left> {
+pub(crate) fn take(stage: usize) -> Option<ExitRecord> {
     let queue = Queue::of(stage);
     let taken = queue.taken.load(Relaxed);
     if queue.put.load(Acquire) == taken {
@@ -93,7 +93,7 @@ pub(crate) fn take(stage: usize) -> Option<Left> {
         at: words[2 * head + 1],
     };
     let [at, whither, first, second] = [0, 1, 2, 3].map(|word: usize| words[2 * HEADS + word]);
-    Some(Left {
+    Some(ExitRecord {
         entries: core::array::from_fn(entry),
         at,
         pipe: (whither >> 16) as usize,

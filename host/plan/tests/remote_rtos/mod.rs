@@ -49,8 +49,8 @@ flow = "* tick | keep [20/s, 150 ms]"
 /// A described pipe goes through it, too, which is judged where flows are typed.
 fn description() -> String {
     let spare = "spare_stages = 4";
-    let through = format!("{spare}\ntyped_through = [\"plant\"]");
-    let description = DESCRIPTION.replacen(spare, &through, 1);
+    let keys = format!("{spare}\ntyped_through = [\"plant\"]");
+    let description = DESCRIPTION.replacen(spare, &keys, 1);
     description.replacen("sample | slow | emit", "sample | heavy | emit", 1) + MORE
 }
 
@@ -60,7 +60,7 @@ fn packed_there(system: &System) -> Vec<u64> {
 }
 
 /// C and T of the stages of a pipe there.
-fn asked(pipe: &Pipe) -> Vec<(Reservation, u64)> {
+fn requested(pipe: &Pipe) -> Vec<(Reservation, u64)> {
     let stages = pipe.solved.stages.iter().zip(&pipe.places);
     let there = stages.filter(|(_, place)| place.partition == PLANT);
     let limits = there.map(|(stage, _)| {
@@ -71,8 +71,8 @@ fn asked(pipe: &Pipe) -> Vec<(Reservation, u64)> {
 }
 
 /// Bounds of the other partition's own pipe beside remote stages.
-fn own_promise(
-    known: &PipeCatalogue<'_>,
+fn own_guarantee(
+    catalogue: &PipeCatalogue<'_>,
     system: &System,
     more: &[(Reservation, u64)],
     most: Option<u64>,
@@ -83,7 +83,10 @@ fn own_promise(
         .iter()
         .enumerate()
         .map(|(number, (pipe, setting))| {
-            assert_eq!(known.packed().flow(number), Some(pipe.solved.flow.as_str()));
+            assert_eq!(
+                catalogue.packed().flow(number),
+                Some(pipe.solved.flow.as_str())
+            );
             AdmittedPipe {
                 flow: &pipe.solved.flow,
                 setting,
@@ -94,9 +97,9 @@ fn own_promise(
     let is_own = |index: usize| there[index].0.name == "own";
     let mut promised = None;
     let more = more.iter().copied();
-    propose::judge_beside(known, &stand, is_own, more, |index, promise| {
+    pipe_admission::judge_beside(catalogue, &stand, is_own, more, |index, guarantee| {
         assert!(is_own(index));
-        promised = Some(*promise);
+        promised = Some(*guarantee);
     })?;
     Ok(promised.expect("judged"))
 }
@@ -107,7 +110,7 @@ fn host_and_target_agree_on_what_goes_through_another_rtos() {
     let description = description();
     let base = load_of(&description, "").expect("correct");
     let (words, there) = (packed(&base), packed_there(&base));
-    let (known, known_there) = (known(&words), known(&there));
+    let (catalogue, catalogue_there) = (catalogue(&words), catalogue(&there));
     let mut random = Random::new(11);
     let [mut both, mut neither, mut ends_there, mut begins_there] = [0; 4];
     let mut grew = 0;
@@ -120,30 +123,33 @@ fn host_and_target_agree_on_what_goes_through_another_rtos() {
         let flow = flow.replace("linux.quick", "plant.swift");
         let flow = flow.replace("quick", "swift").replace("slow", "heavy");
         let extra = format!("[pipe.extra]\nflow = \"{flow}\"");
-        match (load_of(&description, &extra), target(&known, &base, &flow)) {
-            (Ok(system), Ok((solved, promises))) => {
+        match (
+            load_of(&description, &extra),
+            target(&catalogue, &base, &flow),
+        ) {
+            (Ok(system), Ok((solved, guarantees))) => {
                 let extra = system.pipes.last().expect("the extra one");
                 same(extra, &solved);
                 let here = system.pipes.iter().filter(|pipe| pipe.runs_in(CONTROL));
-                for (pipe, promise) in here.zip(&promises) {
-                    same_bounds(pipe, promise);
+                for (pipe, guarantee) in here.zip(&guarantees) {
+                    same_bounds(pipe, guarantee);
                 }
                 fits_with_decisions(&system, CONTROL);
                 fits_with_decisions(&system, PLANT);
-                let own = |system: &System| {
+                let own_pipe = |system: &System| {
                     let mut pipes = system.pipes.iter();
                     pipes
                         .find(|pipe| pipe.name == "own")
                         .cloned()
                         .expect("there")
                 };
-                let more = asked(extra);
+                let more = requested(extra);
                 assert!(!more.is_empty(), "{flow}");
-                let promise = own_promise(&known_there, &base, &more, None).expect("kept");
-                same_bounds(&own(&system), &promise);
-                let before = setting(&own(&base)).1;
-                let refused = own_promise(&known_there, &base, &more, Some(before));
-                if promise.bound > before {
+                let guarantee = own_guarantee(&catalogue_there, &base, &more, None).expect("kept");
+                same_bounds(&own_pipe(&system), &guarantee);
+                let before = setting(&own_pipe(&base)).1;
+                let refused = own_guarantee(&catalogue_there, &base, &more, Some(before));
+                if guarantee.bound > before {
                     assert!(matches!(refused, Err(Refused::Takes { pipe: 1, .. })));
                     grew += 1;
                 }
@@ -168,19 +174,19 @@ fn host_and_target_agree_on_what_goes_through_another_rtos() {
 fn each_is_told_of_the_other() {
     let base = load_of(&description(), "").expect("correct");
     let (words, there) = (packed(&base), packed_there(&base));
-    let (here, there) = (known(&words), known(&there));
+    let (here, there) = (catalogue(&words), catalogue(&there));
     let (here, there) = (here.packed(), there.packed());
-    assert_eq!((here.through.len(), here.serves.len()), (1, 0));
-    assert_eq!((there.through.len(), there.serves.len()), (0, 1));
-    let (through, serves) = (&here.through[0], &there.serves[0]);
-    assert_eq!(through.channel, serves.channel);
-    assert_eq!(through.buffers, serves.buffers);
+    assert_eq!((here.remote_partitions.len(), here.serves.len()), (1, 0));
+    assert_eq!((there.remote_partitions.len(), there.serves.len()), (0, 1));
+    let (remote, serves) = (&here.remote_partitions[0], &there.serves[0]);
+    assert_eq!(remote.channel, serves.channel);
+    assert_eq!(remote.buffers, serves.buffers);
     assert_eq!(serves.space, here.cores[here.head.core as usize].space);
-    assert_eq!(through.space, there.cores[there.head.core as usize].space);
+    assert_eq!(remote.space, there.cores[there.head.core as usize].space);
     let counted: Vec<_> = here.counted.iter().map(|one| one.core).collect();
     // `far` is on the second core here.
-    let [own, other] = [here.head.core, there.head.core];
-    assert_eq!(counted, [own, own + 1, other]);
+    let [here_core, other] = [here.head.core, there.head.core];
+    assert_eq!(counted, [here_core, here_core + 1, other]);
     let jobs: Vec<_> = here.counted.iter().map(|one| one.jobs).collect();
     assert!(jobs[0] >= 2 && jobs[1] == 1 && jobs[2] >= 2, "{jobs:?}");
 }

@@ -3,23 +3,26 @@
 //! Random flows beside described pipes, once as another pipe of the description and once over the repository that is packed for the
 //! partition: both give the same budgets, periods, buffers and bounds, or both refuse.
 
-mod at_random;
-mod through_rtos;
+mod random_flows;
+mod remote_rtos;
 mod two_cores;
 
-use at_random::Random;
+use bulkhead_abi::name_text;
+use bulkhead_abi::pipe::EndpointKind::{Absent, Device, Timer, Trace};
+use bulkhead_abi::pipe::Pipes;
 use bulkhead_abi::repository::{MAX_STAGES, Repository};
 use bulkhead_flows::catalogue::{PipeCatalogue, Unfit};
 use bulkhead_flows::diagnostic::Diagnostic;
-use bulkhead_flows::propose::{self, AdmittedPipe, Guarantee, Refused, Solved};
+use bulkhead_flows::pipe_admission::{self, AdmittedPipe, Guarantee, Refused, Solved};
 use bulkhead_model::pipes::Pipe;
 use bulkhead_model::system::{PartitionId, System};
 use bulkhead_model::{Overrides, check};
-use bulkhead_plan::repository;
+use bulkhead_plan::{pipes, repository};
 use bulkhead_tpipe::language::Buffering;
+use random_flows::Random;
 use std::path::Path;
 
-const DESCRIPTION: &str = include_str!("typed.toml");
+const DESCRIPTION: &str = include_str!("run_time_pipes.toml");
 
 fn load(extra: &str) -> Result<System, Vec<String>> {
     load_of(DESCRIPTION, extra)
@@ -27,7 +30,7 @@ fn load(extra: &str) -> Result<System, Vec<String>> {
 
 fn load_of(description: &str, extra: &str) -> Result<System, Vec<String>> {
     let real = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let file = real.join("host/plan/tests/typed.toml");
+    let file = real.join("host/plan/tests/run_time_pipes.toml");
     let text = format!("{description}\n{extra}\n");
     // Without crates: what a program has of these functions is no concern of the plan.
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("boards-alone");
@@ -61,7 +64,7 @@ fn packed(system: &System) -> Vec<u64> {
     aligned(&repository::pack(system, CONTROL))
 }
 
-fn known(words: &[u64]) -> PipeCatalogue<'_> {
+fn catalogue(words: &[u64]) -> PipeCatalogue<'_> {
     let bytes = zerocopy::IntoBytes::as_bytes(words);
     PipeCatalogue::of(Repository::read(bytes).expect("packed")).expect("fits")
 }
@@ -76,16 +79,16 @@ fn setting(pipe: &Pipe) -> (Vec<(u64, u64)>, u64) {
 
 /// The target's decision on a flow, and its bounds of all pipes afterwards.
 fn target(
-    known: &PipeCatalogue<'_>,
+    catalogue: &PipeCatalogue<'_>,
     system: &System,
     flow: &str,
 ) -> Result<(Solved, Vec<Guarantee>), Refused> {
     let here = system.pipes.iter().filter(|pipe| pipe.runs_in(CONTROL));
-    let described: Vec<_> = here.map(setting).collect();
-    let all = described.into_iter().enumerate();
+    let settings: Vec<_> = here.map(setting).collect();
+    let all = settings.into_iter().enumerate();
     let all: Vec<_> = all
         .map(|(pipe, (setting, bound))| {
-            let shared = known.packed().is_shared(pipe);
+            let shared = catalogue.packed().is_shared(pipe);
             (setting, shared.then_some(bound))
         })
         .collect();
@@ -93,12 +96,12 @@ fn target(
         .iter()
         .enumerate()
         .map(|(pipe, (setting, most))| AdmittedPipe {
-            flow: known.packed().flow(pipe).expect("packed"),
+            flow: catalogue.packed().flow(pipe).expect("packed"),
             setting,
             most: *most,
         })
         .collect();
-    let mut solved = propose::solve(known, flow, &stand, MAX_STAGES)?;
+    let mut solved = pipe_admission::solve(catalogue, flow, &stand, MAX_STAGES)?;
     loop {
         let setting = solved.stages().iter();
         let setting: Vec<_> = setting
@@ -110,12 +113,13 @@ fn target(
             most: None,
         };
         let all: Vec<_> = stand.iter().copied().chain([new]).collect();
-        let mut promises = Vec::new();
-        let judged = propose::judge(known, &all, |_, promise| promises.push(*promise));
+        let mut guarantees = Vec::new();
+        let judged =
+            pipe_admission::judge(catalogue, &all, |_, guarantee| guarantees.push(*guarantee));
         let Err(refused) = judged else {
-            return Ok((solved, promises));
+            return Ok((solved, guarantees));
         };
-        let slower = propose::slower(known, flow, &stand, MAX_STAGES, &solved);
+        let slower = pipe_admission::slower(catalogue, flow, &stand, MAX_STAGES, &solved);
         solved = slower.ok_or(refused)?;
     }
 }
@@ -147,12 +151,12 @@ fn same(pipe: &Pipe, solved: &Solved) {
         ];
         assert_eq!(ours, theirs, "{flow}");
     }
-    same_bounds(pipe, &solved.promise);
+    same_bounds(pipe, &solved.guarantee);
 }
 
-fn same_bounds(pipe: &Pipe, promise: &Guarantee) {
+fn same_bounds(pipe: &Pipe, guarantee: &Guarantee) {
     let bounds = pipe.solved.paths.iter().map(|path| path.bound_ns);
-    assert_eq!(bounds.max(), Some(promise.bound), "{}", pipe.solved.flow);
+    assert_eq!(bounds.max(), Some(guarantee.bound), "{}", pipe.solved.flow);
     let ours = pipe.solved.paths.iter();
     let ours: Vec<_> = ours
         .map(|path| {
@@ -164,7 +168,7 @@ fn same_bounds(pipe: &Pipe, promise: &Guarantee) {
             ]
         })
         .collect();
-    let theirs = promise.paths().iter();
+    let theirs = guarantee.paths().iter();
     let theirs: Vec<_> = theirs
         .map(|path| [path.head as u64, path.tail as u64, path.periods, path.bound])
         .collect();
@@ -174,7 +178,7 @@ fn same_bounds(pipe: &Pipe, promise: &Guarantee) {
 /// Returns `true` if a pipe requires nothing and was slowed for other pipes.
 fn is_slow(solved: &Solved) -> bool {
     let mut stages = solved.stages().iter();
-    solved.promise.required.is_none() && stages.all(|stage| stage.period > 10_000_000)
+    solved.guarantee.required.is_none() && stages.all(|stage| stage.period > 10_000_000)
 }
 
 /// Returns `true` if only the runtime of stages refuses, for a reason unknown to the solver.
@@ -206,7 +210,7 @@ fn fits_with_decisions(system: &System, partition: PartitionId) {
 fn host_and_target_agree() {
     let base = load("").expect("correct");
     let words = packed(&base);
-    let known = known(&words);
+    let catalogue = catalogue(&words);
     let mut random = Random::new(42);
     let [
         mut both,
@@ -218,33 +222,33 @@ fn host_and_target_agree() {
     ] = [0; 6];
     for _ in 0..400 {
         let flow = random.flow();
-        let described = load(&format!("[pipe.extra]\nflow = \"{flow}\""));
-        match (described, target(&known, &base, &flow)) {
-            (Ok(system), Ok((solved, promises))) => {
+        let static_system = load(&format!("[pipe.extra]\nflow = \"{flow}\""));
+        match (static_system, target(&catalogue, &base, &flow)) {
+            (Ok(system), Ok((solved, guarantees))) => {
                 let pipes = &system.pipes;
                 fits_with_decisions(&system, CONTROL);
                 let extra = pipes.last().expect("the extra one");
                 let ends = extra.places.iter().flat_map(|place| place.at_endpoint);
                 at_devices += usize::from(ends.into_iter().any(|at| at));
                 yielded += usize::from(is_slow(&solved));
-                assert_eq!(pipes.len(), promises.len());
+                assert_eq!(pipes.len(), guarantees.len());
                 same(extra, &solved);
-                for ((pipe, before), promise) in pipes.iter().zip(&base.pipes).zip(&promises) {
+                for ((pipe, before), guarantee) in pipes.iter().zip(&base.pipes).zip(&guarantees) {
                     assert_eq!(setting(pipe).0, setting(before).0, "{flow}: {}", pipe.name);
-                    same_bounds(pipe, promise);
+                    same_bounds(pipe, guarantee);
                 }
                 both += 1;
             }
             (Err(_), Err(refused)) => {
                 let standing = |_: usize| ["pipe", "sample"];
-                let said = Diagnostic {
+                let diagnostic = Diagnostic {
                     flow: &flow,
                     before: 0,
-                    known: &known,
+                    catalogue: &catalogue,
                     standing: &standing,
                     refused,
                 };
-                assert!(said.to_string().len() > 10, "{flow}");
+                assert!(diagnostic.to_string().len() > 10, "{flow}");
                 neither += 1;
             }
             // The host solves the others anew, and the target leaves them as they run.
@@ -264,8 +268,8 @@ fn host_and_target_agree() {
 
 /// Stages may be in Linux.
 fn through_linux() -> String {
-    let through = "spare_stages = 4\ntyped_through = [\"linux\"]";
-    DESCRIPTION.replace("spare_stages = 4", through)
+    let keys = "spare_stages = 4\ntyped_through = [\"linux\"]";
+    DESCRIPTION.replace("spare_stages = 4", keys)
 }
 
 #[test]
@@ -273,17 +277,20 @@ fn host_and_target_agree_on_what_goes_through_linux() {
     let description = through_linux();
     let base = load_of(&description, "").expect("correct");
     let words = packed(&base);
-    let known = known(&words);
+    let catalogue = catalogue(&words);
     let mut random = Random::new(7);
     let [mut both, mut neither, mut ends_there] = [0; 3];
     for _ in 0..200 {
         let flow = random.flow_through();
         let extra = format!("[pipe.extra]\nflow = \"{flow}\"");
-        match (load_of(&description, &extra), target(&known, &base, &flow)) {
-            (Ok(system), Ok((solved, promises))) => {
+        match (
+            load_of(&description, &extra),
+            target(&catalogue, &base, &flow),
+        ) {
+            (Ok(system), Ok((solved, guarantees))) => {
                 same(system.pipes.last().expect("the extra one"), &solved);
-                for (pipe, promise) in system.pipes.iter().zip(&promises) {
-                    same_bounds(pipe, promise);
+                for (pipe, guarantee) in system.pipes.iter().zip(&guarantees) {
+                    same_bounds(pipe, guarantee);
                 }
                 both += 1;
                 ends_there += usize::from(flow.contains("| quick [") || flow.ends_with("| quick"));
@@ -381,19 +388,19 @@ const REFUSED: &[(&str, usize, &[&str])] = &[
 fn what_is_refused_says_where_and_why() {
     let base = load("").expect("correct");
     let words = packed(&base);
-    let known = known(&words);
+    let catalogue = catalogue(&words);
     for (flow, free, expected) in REFUSED {
-        let refused = propose::solve(&known, flow, &[], *free).expect_err(flow);
-        let said = Diagnostic {
+        let refused = pipe_admission::solve(&catalogue, flow, &[], *free).expect_err(flow);
+        let diagnostic = Diagnostic {
             flow,
             before: "pipe add it ".len(),
-            known: &known,
+            catalogue: &catalogue,
             standing: &|_| ["", ""],
             refused,
         };
-        let said = said.to_string();
+        let diagnostic = diagnostic.to_string();
         for words in *expected {
-            assert!(said.contains(words), "{flow}: {words}: {said}");
+            assert!(diagnostic.contains(words), "{flow}: {words}: {diagnostic}");
         }
     }
 }
@@ -403,7 +410,7 @@ fn what_is_refused_says_where_and_why() {
 fn pipes_that_share_an_endpoint_are_named() {
     let base = load("").expect("correct");
     let words = packed(&base);
-    let known = known(&words);
+    let catalogue = catalogue(&words);
     let settings: Vec<_> = base.pipes.iter().map(setting).collect();
     let both = base.pipes.iter().zip(&settings);
     let stand: Vec<_> = both
@@ -414,21 +421,21 @@ fn pipes_that_share_an_endpoint_are_named() {
         })
         .collect();
     let flow = "read, read, read | fuse | emit";
-    let refused = propose::solve(&known, flow, &stand, 9).expect_err("one too many");
-    let said = Diagnostic {
+    let refused = pipe_admission::solve(&catalogue, flow, &stand, 9).expect_err("one too many");
+    let diagnostic = Diagnostic {
         flow,
         before: 0,
-        known: &known,
+        catalogue: &catalogue,
         standing: &|number| [&base.pipes[number].name, &base.pipes[number].solved.flow],
         refused,
     };
-    let said = said.to_string();
+    let diagnostic = diagnostic.to_string();
     assert!(
-        said.contains("at column 13:")
-            && said.contains("it is used by pipe can: remove or replace"),
-        "{said}"
+        diagnostic.contains("at column 13:")
+            && diagnostic.contains("it is used by pipe can: remove or replace"),
+        "{diagnostic}"
     );
-    let solved = propose::solve(&known, flow, &stand[1..], 9);
+    let solved = pipe_admission::solve(&catalogue, flow, &stand[1..], 9);
     assert!(solved.is_ok(), "{solved:?}");
 }
 
@@ -437,7 +444,7 @@ fn pipes_that_share_an_endpoint_are_named() {
 fn pipes_that_would_miss_their_requirement_are_named() {
     let base = load("").expect("correct");
     let words = packed(&base);
-    let known = known(&words);
+    let catalogue = catalogue(&words);
     let pipe = &base.pipes[2];
     let (setting, _) = setting(pipe);
     let stands = |most| AdmittedPipe {
@@ -445,14 +452,14 @@ fn pipes_that_would_miss_their_requirement_are_named() {
         setting: &setting,
         most,
     };
-    assert!(propose::judge(&known, &[stands(None)], |_, _| {}).is_ok());
+    assert!(pipe_admission::judge(&catalogue, &[stands(None)], |_, _| {}).is_ok());
     let greedy = [(400_000, 1), (400_000, 1)];
     let new = AdmittedPipe {
         flow: "sample | emit",
         setting: &greedy,
         most: None,
     };
-    let refused = propose::judge(&known, &[stands(Some(1)), new], |_, _| {});
+    let refused = pipe_admission::judge(&catalogue, &[stands(Some(1)), new], |_, _| {});
     assert!(
         matches!(refused, Err(Refused::Takes { pipe: 0, .. })),
         "{refused:?}"
@@ -462,18 +469,19 @@ fn pipes_that_would_miss_their_requirement_are_named() {
         setting: &wide,
         ..new
     };
-    let refused = propose::judge(&known, &[stands(None), new], |_, _| {}).expect_err("too much");
-    let said = Diagnostic {
+    let refused =
+        pipe_admission::judge(&catalogue, &[stands(None), new], |_, _| {}).expect_err("too much");
+    let diagnostic = Diagnostic {
         flow: "sample | emit",
         before: 0,
-        known: &known,
+        catalogue: &catalogue,
         standing: &|_| ["log", &pipe.solved.flow],
         refused,
     };
-    let said = said.to_string();
+    let diagnostic = diagnostic.to_string();
     assert!(
-        said.contains("pipe log, which is there") && said.contains("core `control:0`"),
-        "{said}"
+        diagnostic.contains("pipe log, which is there") && diagnostic.contains("core `control:0`"),
+        "{diagnostic}"
     );
 }
 
@@ -481,11 +489,11 @@ fn pipes_that_would_miss_their_requirement_are_named() {
 fn what_was_packed_is_found_again() {
     let base = load("").expect("correct");
     let words = packed(&base);
-    let known = known(&words);
-    let packed = known.packed();
+    let catalogue = catalogue(&words);
+    let packed = catalogue.packed();
     let offered = base.offered.as_ref().expect("flows are typed");
     offered.pipes.with(|host| {
-        known
+        catalogue
             .with([], |all| {
                 assert_eq!(format!("{:?}", host.cores), format!("{:?}", all.cores));
                 assert_eq!(format!("{:?}", host.ios), format!("{:?}", all.ios));
@@ -516,28 +524,63 @@ fn what_was_packed_is_found_again() {
     );
 }
 
+/// Endpoints of a component may be called like the built-in ones.
+#[test]
+fn endpoints_of_devices_differ_from_built_in_ones() {
+    let description = DESCRIPTION
+        .replace("can-out", "trace")
+        .replace("can-in", "timer");
+    let description = description.replace("sample | filter | emit [20/s, 40 ms]", "sample | write");
+    let base = load_of(&description, "").expect("correct");
+    let words = packed(&base);
+    let catalogue = catalogue(&words);
+    let function = |name| {
+        let mut all = catalogue.packed().functions.iter();
+        let found = all.find(|one| name_text(&one.function) == name);
+        let found = found.expect(name);
+        (
+            found.endpoints(),
+            [found.source, found.sink].map(|name| name_text(&name).to_owned()),
+        )
+    };
+    let named = |source: &str, sink: &str| [source.to_owned(), sink.to_owned()];
+    assert_eq!(function("read"), ([Device, Absent], named("timer", "")));
+    assert_eq!(function("write"), ([Absent, Device], named("", "trace")));
+    assert_eq!(function("sample"), ([Timer, Absent], named("", "")));
+    assert_eq!(function("emit"), ([Absent, Trace], named("", "")));
+    let pipes = aligned(&pipes::pack(&base, CONTROL, &[]));
+    let pipes = Pipes::read(zerocopy::IntoBytes::as_bytes(pipes.as_slice())).expect("packed");
+    let mut stages = pipes.stages.iter().filter(|one| one.is_here());
+    let write = stages.find(|one| name_text(&one.function) == "write");
+    let write = write.expect("a stage");
+    assert_eq!(
+        (write.endpoints()[1], name_text(&write.sink)),
+        (Device, "trace")
+    );
+}
+
 /// Whatever is typed, it is answered: sums, products and places hold for the oddest requirements, too.
 #[test]
 fn no_flow_is_too_odd() {
     let base = load("").expect("correct");
     let words = packed(&base);
-    let known = known(&words);
+    let catalogue = catalogue(&words);
     let mut random = Random::new(3);
     let mut solved = 0;
     for _ in 0..600 {
         let flow = random.odd();
         let free = random.below(MAX_STAGES as u64) as usize;
-        match propose::solve(&known, &flow, &[], free) {
+        match pipe_admission::solve(&catalogue, &flow, &[], free) {
             Ok(_) => solved += 1,
             Err(refused) => {
-                let said = Diagnostic {
+                let diagnostic = Diagnostic {
                     flow: &flow,
                     before: 0,
-                    known: &known,
+                    catalogue: &catalogue,
                     standing: &|_| ["", ""],
                     refused,
                 };
-                assert!(said.to_string().len() > 10, "{flow}");
+                assert!(diagnostic.to_string().len() > 10, "{flow}");
             }
         }
     }
@@ -562,8 +605,13 @@ fn what_is_torn_is_refused() {
         let bytes: &[u8] = zerocopy::IntoBytes::as_bytes(words.as_slice());
         let found = Repository::read(bytes).map(PipeCatalogue::of);
         match found {
-            Some(Ok(known)) => {
-                assert!((0..5).filter_map(|pipe| known.packed().flow(pipe)).count() <= 4);
+            Some(Ok(catalogue)) => {
+                assert!(
+                    (0..5)
+                        .filter_map(|pipe| catalogue.packed().flow(pipe))
+                        .count()
+                        <= 4
+                );
             }
             Some(Err(Unfit::Room | Unfit::Number)) | None => refused += 1,
         }

@@ -36,9 +36,9 @@ static UNSENT: AtomicU64 = AtomicU64::new(0);
 pub(crate) fn station(timing: &Timing) -> Option<(u32, u16)> {
     let static_stages = timing.stages.iter();
     let static_stages = static_stages.filter(|stage| shared_state::is_here(stage));
-    let static_stages = static_stages.map(|stage| (stage.addresses[0], stage.port as u16));
+    let static_stages = static_stages.map(|stage| (stage.addresses[0], stage.port));
     let run_time = timing.repository.into_iter().flat_map(|all| all.functions);
-    let run_time = run_time.map(|function| (function.addresses[0], function.port as u16));
+    let run_time = run_time.map(|function| (function.addresses[0], function.port));
     static_stages
         .chain(run_time)
         .find(|(address, _)| *address != 0)
@@ -52,15 +52,15 @@ pub(crate) fn open(
 ) -> Result<(), Failure> {
     let card = drive_from(first, function);
     let card = card.map_err(|_| Failure::named("card", "no network card that has memory"))?;
-    let own = Station {
+    let station = Station {
         hardware: card.address(),
         address: address.to_be_bytes(),
     };
     let (incoming, outgoing) = card.split();
-    let _kept = OWN.with(&CORE.threads, |place| *place = Some((own, port)));
+    let _kept = OWN.with(&CORE.threads, |place| *place = Some((station, port)));
     let _kept = INCOMING.with(&CORE.threads, |place| *place = Some(incoming));
     let _kept = OUTGOING.with(&CORE.threads, |place| *place = Some(outgoing));
-    let [a, b, c, d] = own.address;
+    let [a, b, c, d] = station.address;
     println!("card: has the address {a}.{b}.{c}.{d}");
     Ok(())
 }
@@ -68,22 +68,26 @@ pub(crate) fn open(
 /// Returns the handler of the card's interrupts. It passes each received message to `hand_on`.
 pub(crate) fn server(mut hand_on: impl FnMut(&ReceivedFrame)) -> impl FnMut() {
     let incoming = INCOMING.with(&CORE.threads, Option::take);
-    let own = OWN.with(&CORE.threads, |own| *own);
-    let mut both = incoming.ok().flatten().zip(own.ok().flatten());
+    let station = OWN.with(&CORE.threads, |station| *station);
+    let mut both = incoming.ok().flatten().zip(station.ok().flatten());
     move || {
-        let Some((incoming, (own, _))) = &mut both else {
+        let Some((incoming, (station, _))) = &mut both else {
             return;
         };
         incoming.acknowledge();
         let mut bytes = [0; LOOKED_AT];
         while let Some(length) = incoming.receive(&mut bytes) {
-            take(bytes.get(..length).unwrap_or_default(), *own, &mut hand_on);
+            take(
+                bytes.get(..length).unwrap_or_default(),
+                *station,
+                &mut hand_on,
+            );
         }
     }
 }
 
-fn take(bytes: &[u8], own: Station, hand_on: &mut impl FnMut(&ReceivedFrame)) {
-    match hear(bytes, own) {
+fn take(bytes: &[u8], station: Station, hand_on: &mut impl FnMut(&ReceivedFrame)) {
+    match hear(bytes, station) {
         Heard::Datagram(from, datagram) => {
             learn(from);
             hand_on(&ReceivedFrame {
@@ -94,7 +98,7 @@ fn take(bytes: &[u8], own: Station, hand_on: &mut impl FnMut(&ReceivedFrame)) {
         }
         Heard::Asked(from) => {
             learn(from);
-            let _asked_again = send(&answer(own, from));
+            let _asked_again = send(&answer(station, from));
         }
         Heard::Told(from) => learn(from),
         Heard::Malformed => _ = MALFORMED.fetch_add(1, Relaxed),
@@ -145,7 +149,7 @@ fn send(frame: &[u8]) -> bool {
 
 /// Sends a message. Returns `false` if the card has no free descriptor.
 pub(crate) fn write(words: [u64; 2], port: u16, address: u32) -> bool {
-    let Ok(Some((own, from))) = OWN.with(&CORE.threads, |own| *own) else {
+    let Ok(Some((station, from))) = OWN.with(&CORE.threads, |station| *station) else {
         return false;
     };
     let to = Station {
@@ -157,7 +161,7 @@ pub(crate) fn write(words: [u64; 2], port: u16, address: u32) -> bool {
         to: port,
         words,
     };
-    send(&frame(own, to, &datagram))
+    send(&frame(station, to, &datagram))
 }
 
 /// Prints the error counters of the card if one has changed.

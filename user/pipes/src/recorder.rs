@@ -1,13 +1,13 @@
 //! The recorder: records messages that left the pipes, reports once a second, and compares delays
 //! with the bounds
 //!
-//! Each last stage writes records into a queue of its own ([`crate::notes`]). The recorder, a
+//! Each last stage writes records into a queue of its own ([`crate::exit_records`]). The recorder, a
 //! thread on the least important VCPU of the first core, empties the queues, so that no stage waits
 //! for another one. A delay above the bound is an event of its own. Other cores have no recorder:
 //! there the command thread ([`crate::core_commands`]) renews the core's heartbeat.
 
 use crate::control::{self, Shell};
-use crate::notes::{self, Left};
+use crate::exit_records::{self, ExitRecord};
 use crate::stage::{self, STAGES};
 use crate::table::{self, Entry as Pipe, PIPES};
 use crate::{CORE, Failure, device, planner, profile, say};
@@ -42,7 +42,7 @@ static PULSES: Mutex<Pulses> = Mutex::new([None; COMPONENT_CORES]);
 
 type Pulses = [Option<&'static AtomicU64>; COMPONENT_CORES];
 
-pub(crate) use crate::notes::is_drained;
+pub(crate) use crate::exit_records::is_drained;
 
 /// Statistics of a path of a pipe.
 #[derive(Clone, Copy, Default)]
@@ -66,8 +66,8 @@ pub(crate) fn start(
     servers: &[Option<ServerId>],
 ) -> Result<(), Failure> {
     let mut vcpus = timing.vcpus.iter().zip(servers);
-    let known = vcpus.find(|(vcpu, _)| name_text(&vcpu.name) == repository::RECORDER);
-    let vcpu = match known.and_then(|(_, server)| *server) {
+    let found = vcpus.find(|(vcpu, _)| name_text(&vcpu.name) == repository::RECORDER);
+    let vcpu = match found.and_then(|(_, server)| *server) {
         Some(vcpu) => vcpu,
         None => {
             let created = CORE.create_least(first);
@@ -147,8 +147,8 @@ impl Recorder {
     fn look(&mut self) {
         self.announce();
         for stage in 0..STAGES {
-            while let Some(left) = notes::take(stage) {
-                self.enter(&left);
+            while let Some(exit) = exit_records::take(stage) {
+                self.enter(&exit);
             }
         }
         let before = core::mem::take(&mut self.stopped);
@@ -209,23 +209,23 @@ impl Recorder {
     }
 
     /// Records a message that left, and adds it to the statistics of its paths.
-    fn enter(&mut self, left: &Left) {
-        if planner::is_promised(left.pipe) {
+    fn enter(&mut self, exit: &ExitRecord) {
+        if planner::is_promised(exit.pipe) {
             self.announce();
         }
-        let Some(pipe) = table::get(left.pipe) else {
+        let Some(pipe) = table::get(exit.pipe) else {
             return;
         };
-        self.renew(left.pipe, &pipe);
-        let heads = pipe.heads().zip(&left.entries);
+        self.renew(exit.pipe, &pipe);
+        let heads = pipe.heads().zip(&exit.entries);
         for (head, entry) in heads.filter(|(_, entry)| entry.number != 0) {
-            let number = head as u64 | (left.tail as u64) << 8;
-            trace(&pipe, left, entry, number);
-            let Some(path) = self.path(left.pipe, number) else {
+            let number = head as u64 | (exit.tail as u64) << 8;
+            trace(&pipe, exit, entry, number);
+            let Some(path) = self.path(exit.pipe, number) else {
                 continue;
             };
-            path.add(entry, left.at);
-            let delay = left.at.saturating_sub(entry.at);
+            path.add(entry, exit.at);
+            let delay = exit.at.saturating_sub(entry.at);
             if nanoseconds(delay) > pipe.pipe.bound_ns && delay == path.most {
                 say!(
                     "pipe {}: message {} took {} us, above its bound",
@@ -253,7 +253,7 @@ impl Recorder {
             }
         }
         device::tell();
-        let unnoted = notes::missing();
+        let unnoted = exit_records::missing();
         if unnoted > 0 {
             say!("{unnoted} messages left unrecorded");
         }
@@ -291,9 +291,9 @@ fn note_stages(index: usize, pipe: &Pipe, traced: &mut [[u64; 3]; STAGES]) {
 }
 
 /// Records that a message left a path.
-fn trace(pipe: &Pipe, left: &Left, entry: &Entry, number: u64) {
+fn trace(pipe: &Pipe, exit: &ExitRecord, entry: &Entry, number: u64) {
     let event = |kind: EventKind, b| Event {
-        ticks: left.at,
+        ticks: exit.at,
         kind: kind as u32,
         sequence: entry.number as u32,
         a: entry.at,
@@ -301,7 +301,7 @@ fn trace(pipe: &Pipe, left: &Left, entry: &Entry, number: u64) {
         name: pipe.pipe.name,
     };
     Environment::record(&event(EventKind::Delivered, number));
-    if let Some([first, second]) = left.data {
+    if let Some([first, second]) = exit.data {
         Environment::record(&Event {
             a: first,
             ..event(EventKind::Mark, second)

@@ -4,7 +4,7 @@
 //! allocate. Where nothing costs anything, nothing is kept.
 
 use crate::admission::Refused;
-use crate::overhead::{Asked, Jobs, Keeping, Overhead};
+use crate::overhead::{Jobs, Keeping, Overhead, Request};
 use crate::{Reservation, Time};
 
 /// Tasks, doorbells and changes of slots of a core that are counted.
@@ -17,7 +17,7 @@ const NOTHING: Reservation = Reservation {
 
 /// What decides beside the VCPUs themselves.
 #[derive(Clone, Debug)]
-pub struct Deciding {
+pub struct CoreOverhead {
     overhead: Overhead,
     keeping: Keeping,
     /// More important than all.
@@ -28,13 +28,13 @@ pub struct Deciding {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark(usize);
 
-impl Default for Deciding {
+impl Default for CoreOverhead {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Deciding {
+impl CoreOverhead {
     /// Where nothing costs anything.
     #[must_use]
     pub const fn new() -> Self {
@@ -129,7 +129,7 @@ impl Deciding {
 
     /// VCPUs with what their decisions take.
     #[must_use]
-    pub fn prolonged<const M: usize>(&self, vcpus: &[Asked]) -> [Reservation; M] {
+    pub fn prolonged<const M: usize>(&self, vcpus: &[Request]) -> [Reservation; M] {
         let mut found = [NOTHING; M];
         for (found, vcpu) in found.iter_mut().zip(vcpus) {
             *found = self.overhead.prolong(vcpu, &self.keeping);
@@ -141,7 +141,7 @@ impl Deciding {
 /// Who admits VCPUs with their decisions, or leaves everything as it was.
 pub(crate) trait Admits: Sized {
     /// What decides.
-    fn counted(&mut self) -> &mut Deciding;
+    fn counted(&mut self) -> &mut CoreOverhead;
 
     /// How many I/O VCPUs there are.
     fn io_count(&mut self) -> &mut usize;

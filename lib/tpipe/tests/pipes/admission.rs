@@ -29,7 +29,8 @@ fn admit(
     if repository.cores[counted.core].policy == Policy::Edf {
         all.by_deadline();
     }
-    all.deciding().count(counted.overhead, counted.keeping)?;
+    all.core_overhead()
+        .count(counted.overhead, counted.keeping)?;
     let stage = |all: &mut Admission<ROOM>, server: Reservation, messages| {
         let jobs = Jobs::each(server.period).in_bursts(messages);
         all.main(0, server, [jobs])
@@ -64,15 +65,17 @@ fn admit(
             (0..bound.len()).flat_map(|stage| bound.devices(stage).map(move |end| (stage, end)));
         let users = users.filter(|(_, end)| repository.devices[*end].io == number);
         let cause = |&(stage, end): &(usize, usize)| {
-            let own = setting.period[stage];
-            repository.devices[end].main.map_or(own, |main| main.period)
+            let period = setting.period[stage];
+            repository.devices[end]
+                .main
+                .map_or(period, |main| main.period)
         };
         let users: Vec<_> = users.collect();
         let causes = || users.iter().map(cause);
         if let (Some(shortest), Some(longest)) = (causes().min(), causes().max()) {
             let jobs = users.iter().map(|&(stage, _)| {
-                let own = setting.period[stage];
-                Jobs::of_bottom_half(own, io.wcet, io.percent(), shortest)
+                let period = setting.period[stage];
+                Jobs::of_bottom_half(period, io.wcet, io.percent(), shortest)
                     .in_bursts(setting.messages[stage])
             });
             all.io(io.utilisation, [shortest, longest], jobs)?;

@@ -6,11 +6,11 @@
 
 use super::{Judge, Owner, Setting, Violation};
 use crate::repository::Runs;
-use bulkhead_analysis::deciding::Deciding;
-use bulkhead_analysis::overhead::{Asked, Jobs};
+use bulkhead_analysis::core_overhead::CoreOverhead;
+use bulkhead_analysis::overhead::{Jobs, Request};
 use bulkhead_analysis::{Reservation, Time, admission};
 
-const NOBODY: Asked = Asked {
+const NOBODY: Request = Request {
     limits: Reservation {
         capacity: 1,
         period: 1,
@@ -26,7 +26,7 @@ impl<const N: usize> Judge<'_, N> {
         count: usize,
         setting: &Setting<N>,
     ) -> Result<(), Violation> {
-        self.deciding = Deciding::new();
+        self.core_overhead = CoreOverhead::new();
         let counted = self.count_on(core, count, setting);
         counted.map_err(|_| Violation::Overflow)
     }
@@ -41,27 +41,28 @@ impl<const N: usize> Judge<'_, N> {
         let Some(counted) = repository.decisions_on(core) else {
             return Ok(());
         };
-        self.deciding.count(counted.overhead, counted.keeping)?;
+        self.core_overhead
+            .count(counted.overhead, counted.keeping)?;
         for &(limit, per) in counted.doorbells {
-            self.deciding.doorbell(limit, per)?;
+            self.core_overhead.doorbell(limit, per)?;
         }
-        self.deciding.tasks(counted.jobs.iter().copied(), 1)?;
-        let mut asked = [NOBODY; N];
-        for (place, &(period, capacity, owner)) in asked.iter_mut().zip(&self.servers[..count]) {
+        self.core_overhead.tasks(counted.jobs.iter().copied(), 1)?;
+        let mut request = [NOBODY; N];
+        for (place, &(period, capacity, owner)) in request.iter_mut().zip(&self.servers[..count]) {
             let jobs = match self.runs(owner, setting) {
                 Runs::Tasks { jobs } => jobs,
                 Runs::Stage { messages, .. } => {
                     let jobs = Jobs::each(period).in_bursts(messages);
-                    self.deciding.tasks([jobs], period)?
+                    self.core_overhead.tasks([jobs], period)?
                 }
             };
-            *place = Asked {
+            *place = Request {
                 limits: Reservation { capacity, period },
                 jobs,
             };
         }
         self.count_halves(core, setting)?;
-        self.mains = self.deciding.prolonged(&asked[..count]);
+        self.mains = self.core_overhead.prolonged(&request[..count]);
         Ok(())
     }
 
@@ -73,17 +74,17 @@ impl<const N: usize> Judge<'_, N> {
     ) -> Result<(), admission::Refused> {
         let bound = self.bound;
         let repository = bound.repository;
-        let own = (0..bound.len()).map(|stage| (setting.period[stage], Owner::Stage(stage)));
+        let stages = (0..bound.len()).map(|stage| (setting.period[stage], Owner::Stage(stage)));
         let loads = repository.loads.iter().enumerate();
         let loads = loads.map(|(index, load)| (load.server.period, Owner::Load(index)));
-        for (period, owner) in own.chain(loads) {
+        for (period, owner) in stages.chain(loads) {
             let Runs::Stage { devices, messages } = self.runs(owner, setting) else {
                 continue;
             };
             let on = |device: &usize| repository.ios[repository.devices[*device].io].core == core;
             for device in devices.into_iter().flatten().filter(on) {
                 let half = self.half(device, period, setting).in_bursts(messages);
-                self.deciding.tasks([half], period)?;
+                self.core_overhead.tasks([half], period)?;
             }
         }
         Ok(())

@@ -15,13 +15,13 @@ pub(crate) fn late(draft: &Draft, pipes: &[Pipe]) -> Vec<(Task, Option<u64>)> {
         let Some(mut timing) = draft.timing(partition) else {
             continue;
         };
-        let described = timing.tasks.len();
+        let static_tasks = timing.tasks.len();
         let before = bounds(&timing);
         extend(&mut timing, pipes, (PartitionId(index), partition));
         let mut before = before.into_iter().map(|(_, bound)| bound);
         late.extend(bounds(&timing).into_iter().filter_map(|(index, beside)| {
             let task = &timing.tasks[index];
-            let was_late = index < described && task.is_late(before.next().flatten());
+            let was_late = index < static_tasks && task.is_late(before.next().flatten());
             (!was_late && task.is_late(beside)).then(|| (task.clone(), beside))
         }));
     }
@@ -125,9 +125,9 @@ fn add(timing: &mut Timing, pipe: &Pipe, index: usize, stage: &Stage, place: &Pl
 
 /// A scatterer or gatherer uses its budget for the messages of all its sharers.
 fn scatters(timing: &mut Timing, pipe: &Pipe, vcpu: usize) {
-    let known = timing.tasks.iter().any(|task| task.vcpu == vcpu);
+    let has_task = timing.tasks.iter().any(|task| task.vcpu == vcpu);
     let budget = timing.vcpus.get(vcpu).and_then(Vcpu::budget);
-    if let (false, Some(budget)) = (known, budget) {
+    if let (false, Some(budget)) = (has_task, budget) {
         let name = timing.vcpus[vcpu].name.clone();
         let work = [budget.capacity, budget.period];
         timing.tasks.push(whole(&name, pipe, vcpu, work));

@@ -3,7 +3,7 @@
 //! A written endpoint has the receiver's address and port; all others of a component have the
 //! card's own address, one for all of them.
 
-use super::ends::is_written;
+use super::endpoints::is_written;
 use crate::document::At;
 use crate::draft::{ComponentDraft, EndpointDraft, PartitionDraft};
 use std::net::SocketAddrV4;
@@ -25,7 +25,7 @@ pub(crate) fn address(endpoint: &EndpointDraft) -> Option<SocketAddrV4> {
 }
 
 /// Endpoints of a component that say the address of its card.
-pub(crate) fn own<'d>(
+pub(crate) fn card_addresses<'d>(
     partition: &'d PartitionDraft,
     component: &'d ComponentDraft,
 ) -> impl Iterator<Item = (&'d At<String>, SocketAddrV4)> {
@@ -58,10 +58,10 @@ pub(super) fn at_card(
     let driver = path.split('.').next();
     let mut components = partition.components.iter();
     let component = components.find(|one| Some(one.name.value.as_str()) == driver);
-    let (_, own) = own(partition, component?).next()?;
+    let (_, card) = card_addresses(partition, component?).next()?;
     let receiver = ends[1].and_then(|(_, end)| address(end));
     Some(AtCard {
-        addresses: [number(own), receiver.map_or(0, number)],
-        port: own.port(),
+        addresses: [number(card), receiver.map_or(0, number)],
+        port: card.port(),
     })
 }
