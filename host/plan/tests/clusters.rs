@@ -46,7 +46,7 @@ fn cores_have_the_affinities_and_redistributors_of_the_file() {
         assert_eq!(found[6], (0x10302, 0x7_0200_0000), "the second region");
         let partitions: Vec<PartitionConfig> =
             list(&plan, head.partitions.offset, head.partitions.count);
-        assert_eq!(partitions[0].memory, [RAM, 256 << 10]);
+        assert_eq!(partitions[0].memory, [RAM, 512 << 10]);
         assert_eq!(partitions[1].memory, [0x2_0000_0000, 4 << 30]);
     }
 }
