@@ -4,7 +4,6 @@ mod tool;
 
 use bulkhead_abi::boot::{BOOT_MAGIC, BootHeader, IMAGE_HEADER_SIZE};
 use bulkhead_abi::device::PL011;
-use std::path::Path;
 use tool::{Fresh, checkout};
 use zerocopy::FromBytes;
 
@@ -13,26 +12,16 @@ fn built(case: &str) -> BootHeader {
     let fresh = Fresh::new(case);
     let system = checkout().join("tests/golden/accept").join(case);
     let system = system.to_str().expect("UTF-8");
+    let name = format!("system.name={case}");
     for command in ["check", "build"] {
-        let done = fresh.bulkhead(&[command, system]);
+        let done = fresh.bulkhead(&[command, system, "--set", &name]);
         let errors = String::from_utf8_lossy(&done.stderr);
         assert!(done.status.success(), "{command}: {errors}");
     }
-    let folder = fresh.0.join("out");
-    let image = std::fs::read(boot_image(&folder).expect("a boot image")).expect("readable");
+    let image = checkout().join("out").join(case).join("boot.img");
+    let image = std::fs::read(image).expect("a boot image");
     let header = BootHeader::read_from_prefix(&image[IMAGE_HEADER_SIZE..]);
     header.expect("a header").0
-}
-
-fn boot_image(folder: &Path) -> Option<std::path::PathBuf> {
-    let mut entries = std::fs::read_dir(folder).ok()?.flatten();
-    entries.find_map(|entry| {
-        let path = entry.path();
-        match path.is_dir() {
-            true => boot_image(&path),
-            false => path.ends_with("boot.img").then_some(path),
-        }
-    })
 }
 
 #[test]

@@ -36,15 +36,17 @@ fn cores_have_the_affinities_and_redistributors_of_the_file() {
         let head = head(&plan);
         let cores: Vec<CoreConfig> = list(&plan, head.cores.offset, head.cores.count);
         let found: Vec<_> = cores.iter().map(|core| (core.mpidr, core.gicr)).collect();
-        let facts = system.board.cores.iter();
-        let facts: Vec<_> = facts.map(|core| (core.mpidr, core.redistributor)).collect();
-        assert_eq!(found, facts, "{case}");
+        let listed = system.board.cores.iter();
+        let listed: Vec<_> = listed
+            .map(|core| (core.mpidr, core.redistributor))
+            .collect();
+        assert_eq!(found, listed, "{case}");
         assert_eq!(found.len(), count);
         assert_eq!(found[4], (0x10300, 0x1_0810_0000));
         assert_eq!(found[6], (0x10302, 0x7_0200_0000), "the second region");
         let partitions: Vec<PartitionConfig> =
             list(&plan, head.partitions.offset, head.partitions.count);
-        assert_eq!(partitions[0].memory, [RAM, 256 << 10]);
+        assert_eq!(partitions[0].memory, [RAM, 512 << 10]);
         assert_eq!(partitions[1].memory, [0x2_0000_0000, 4 << 30]);
     }
 }
@@ -96,6 +98,6 @@ fn tree(plan: &Plan) -> Vec<u8> {
 
 /// Returns whether a tree has these cells one after the other.
 fn has(tree: &[u8], cells: &[u32]) -> bool {
-    let bytes: Vec<u8> = cells.iter().flat_map(|cell| cell.to_be_bytes()).collect();
-    tree.windows(bytes.len()).any(|part| part == bytes)
+    let expected: Vec<u8> = cells.iter().flat_map(|cell| cell.to_be_bytes()).collect();
+    tree.windows(expected.len()).any(|part| part == expected)
 }
