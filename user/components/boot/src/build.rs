@@ -211,16 +211,23 @@ impl Builder {
         name_text(&self.page.info.name)
     }
 
+    /// Interfaces that a component invokes or provides.
+    fn invocations_of(
+        &self,
+        component: &Component<'_>,
+    ) -> impl Iterator<Item = Invocation<'static>> + use<> {
+        let (archive, number) = (self.archive, component.number);
+        let all = archive.invocations();
+        all.filter(move |pair| pair.involves(number))
+    }
+
     /// Builds a component; its slots stay in use if it may be restarted.
     fn one(&mut self, component: &Component<'_>) -> Result<(), Status> {
         let again = component.wiring.on_fault == OnFault::Restart as u32;
-        let invoked = self.archive.invocations();
-        let involved = invoked
-            .filter(|pair| pair.involves(component.number))
-            .count();
+        let involved = self.invocations_of(component).count() as u64;
         let first = &mut self.first;
         if again {
-            first.keep_together(OWN_SLOTS + involved as u64);
+            first.keep_together(OWN_SLOTS + involved);
         }
         let from = first.position();
         let [component_slot, leaf, thread_slot, scratch] = [(); 4].map(|()| first.slot());
@@ -333,13 +340,12 @@ impl Builder {
         let Some([from, to]) = made.parts else {
             return Err(Status::BadArgument);
         };
-        let involved = |pair: &Invocation<'_>| pair.involves(component.number);
-        let slots = self.archive.invocations().filter(involved).count() as u64;
+        let involved = self.invocations_of(component);
         self.first.go_to(Position {
-            slot: to.slot - slots,
+            slot: to.slot - involved.count() as u64,
             ..from
         });
-        for pair in self.archive.invocations().filter(involved) {
+        for pair in self.invocations_of(component) {
             self.connect(&pair)?;
         }
         self.thread(index, component, made.thread.slot)
@@ -364,6 +370,12 @@ impl Builder {
                 self.made[pair.client].leaf
             };
             remove(leaf, interface_slot(pair.interface))?;
+        }
+        // First the capabilities to invoke, which a restart before has left in the last slots: to ask one of them for its
+        // kind would invoke.
+        let involved = self.invocations_of(component).count() as u64;
+        for slot in to.slot - involved..to.slot {
+            empty(slot)?;
         }
         for slot in from.slot..to.slot {
             let pages = call(slot, Operation::Identify, []) == Ok(Kind::Pages as u64);
