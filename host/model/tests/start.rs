@@ -219,27 +219,8 @@ fn vcpus_and_tasks(random: &mut Random) -> String {
          cores = 1\nmemory = \"2 MiB\"\n\n[partition.near.component.vcpus]\nrole = \"boot\"\n\
          image = { crate = \"bulkhead-vcpus\" }\n",
     );
+    text += &schedule(random, order);
     let mut add = |line: String| writeln!(text, "{line}").expect("text");
-    let slots = random.between(1, MAX_SLOTS as u64 + 1);
-    let frame_us = 2_000 * slots;
-    match order {
-        1 => add("[partition.near.schedule]\norder = \"earliest-deadline\"".into()),
-        2 => add("[partition.near.schedule]\norder = \"fixed-priority\"".into()),
-        3 => {
-            add(format!(
-                "[partition.near.schedule]\norder = \"fixed-priority\"\nframe = \"{frame_us} us\""
-            ));
-            for slot in 0..slots {
-                // With and without gaps.
-                let length = 2_000 - 500 * random.between(0, 1);
-                add(format!(
-                    "[partition.near.slot.s{slot}]\ntime_partition = 1\nstart = \"{} us\"\nlength = \"{length} us\"",
-                    slot * 2_000
-                ));
-            }
-        }
-        _ => {}
-    }
     let halves = random.between(0, 2).min(vcpus - 1).min(tasks - 1);
     let vcpus = vcpus - halves;
     for vcpu in 0..vcpus {
@@ -272,6 +253,41 @@ fn vcpus_and_tasks(random: &mut Random) -> String {
             "[partition.near.task.t{task}]\nvcpu = \"v{vcpu}\"\nwcet = \"20 us\"\nperiod = \"{period} ms\""
         ));
     }
+    text += &doorbells(random);
+    text
+}
+
+/// The order of VCPUs: 0 and 1 by period, 2 by priority, 3 by priority within slots.
+fn schedule(random: &mut Random, order: u64) -> String {
+    let mut text = String::new();
+    let mut add = |line: String| writeln!(text, "{line}").expect("text");
+    let slots = random.between(1, MAX_SLOTS as u64 + 1);
+    let frame_us = 2_000 * slots;
+    match order {
+        1 => add("[partition.near.schedule]\norder = \"earliest-deadline\"".into()),
+        2 => add("[partition.near.schedule]\norder = \"fixed-priority\"".into()),
+        3 => {
+            add(format!(
+                "[partition.near.schedule]\norder = \"fixed-priority\"\nframe = \"{frame_us} us\""
+            ));
+            for slot in 0..slots {
+                // With and without gaps.
+                let length = 2_000 - 500 * random.between(0, 1);
+                add(format!(
+                    "[partition.near.slot.s{slot}]\ntime_partition = 1\nstart = \"{} us\"\nlength = \"{length} us\"",
+                    slot * 2_000
+                ));
+            }
+        }
+        _ => {}
+    }
+    text
+}
+
+/// Doorbells that interrupt the partition.
+fn doorbells(random: &mut Random) -> String {
+    let mut text = String::new();
+    let mut add = |line: String| writeln!(text, "{line}").expect("text");
     let doorbells = random.between(0, 3) * random.between(0, 9);
     if doorbells > 0 {
         add(

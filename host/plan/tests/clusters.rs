@@ -25,7 +25,7 @@ fn head(plan: &Plan) -> Config {
 fn list<T: FromBytes>(plan: &Plan, offset: u32, count: u32) -> Vec<T> {
     let bytes = &plan.config[offset as usize..];
     let each = bytes.chunks_exact(size_of::<T>()).take(count as usize);
-    each.map(|bytes| T::read_from_bytes(bytes).ok().expect("its size"))
+    each.map(|bytes| T::read_from_bytes(bytes).unwrap_or_else(|_| panic!("its size")))
         .collect()
 }
 
