@@ -85,7 +85,7 @@ unsafe extern "C" {
     fn bulkhead_has_only(page: u64, value: u64) -> u64;
     fn bulkhead_any(page: u64) -> u64;
     fn bulkhead_recover_fp(place: u64);
-    /// Where a further core begins, with its page in x0.
+    /// Entry point of a further core, with its page in x0.
     safe static _start_core: u8;
 }
 

@@ -145,7 +145,7 @@ fn the_tutorial_in_rust() {
     let text = tutorial("application-rust.md");
     let fresh = followed("tutorial-rust", &text);
     let program = blocks(&text, "rust,ignore").join("\n");
-    // The template has no channel whose doorbell could ring, so `listen` and `share` are linked and not called.
+    // The template has no channel with a doorbell, so `listen` and `share` are linked and not called.
     let used = "#[used]\nstatic LISTEN: fn(&mut First, &ChannelEnd) -> Result<(), Status> = listen;\n\
                 #[used]\nstatic SHARE: fn(u64) = share;\n";
     replaced_and_passed(

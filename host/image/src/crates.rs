@@ -316,7 +316,7 @@ mod tests {
         assert!(check_writable(&folder).is_ok());
         assert_eq!(fs::read_dir(&folder).expect("its own").count(), 0);
         fs::remove_dir(&folder).expect("its own");
-        // No folder can be made below a file, whoever asks.
+        // No user, root included, can make a folder below a file.
         fs::write(&folder, "").expect("a file");
         let error = check_writable(&folder.join("target")).expect_err("no folder");
         assert!(

@@ -87,7 +87,7 @@ pub fn check(
 struct Refused {
     /// All that is wrong.
     found: Vec<Diagnostic>,
-    /// The pipe whose requirement cannot be met.
+    /// The pipe that has an infeasible requirement.
     unmet: Option<Unmet>,
 }
 

@@ -1,25 +1,16 @@
-//! What `check` proposes in place of a requirement that cannot be met is accepted
+//! Requirements that `check` proposes for a pipe in place of infeasible ones are accepted
 //!
 //! Random requirements, times and tasks on the core of the example `pipes`, too tight for it in most cases. Each proposed
 //! requirement is put into the description, which is then checked again as a whole.
 
+mod random;
+
 use bulkhead_model::{Diagnostic, Overrides, load};
+use random::Random;
 use std::path::{Path, PathBuf};
 
 const CASES: u64 = 40;
 const MANY_CASES: u64 = 200;
-
-/// Marsaglia's xorshift64*.
-struct Random(u64);
-
-impl Random {
-    fn between(&mut self, least: u64, most: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        least + (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16) % (most - least + 1)
-    }
-}
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -27,7 +18,7 @@ fn root() -> PathBuf {
 
 /// A description as changes of the example: flows by pipe, and other keys.
 fn random(seed: u64) -> ([(&'static str, String); 3], Vec<String>) {
-    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let mut random = Random::of(seed);
     let flows = [
         (
             "log",

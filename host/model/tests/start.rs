@@ -1,8 +1,10 @@
-//! What `check` accepts also starts
+//! Descriptions that `check` accepts pass the admission tests at their start
 //!
 //! Random descriptions near the limits of a scheduler: numbers of VCPUs, tasks, slots and doorbells, and time. Those that are
 //! accepted pass the admission of the scheduler's start, with its room and in ticks of the board's counter, as
 //! `bulkhead_slite::VcpuThreads` asks for one VCPU after the other.
+
+mod random;
 
 use bulkhead_abi::pipe;
 use bulkhead_abi::timing::{MAX_CHUNKS, MAX_SLOTS, MAX_TASKS, MAX_VCPUS};
@@ -16,6 +18,7 @@ use bulkhead_analysis::utilisation::Fraction;
 use bulkhead_analysis::vcpu::Io;
 use bulkhead_model::timing::{Order, Task, Timing, Vcpu, VcpuKind};
 use bulkhead_model::{Overrides, check};
+use random::Random;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -24,23 +27,11 @@ const MANY_CASES: u64 = 3_000;
 /// A description with pipes takes longer: one of so many.
 const PIPES_EVERY: u64 = 8;
 
-/// Marsaglia's xorshift64*.
-struct Random(u64);
-
-impl Random {
-    fn between(&mut self, least: u64, most: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        least + (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16) % (most - least + 1)
-    }
-
-    /// Mostly near the most.
-    fn near(&mut self, most: u64) -> u64 {
-        match self.between(0, 2) {
-            0 => self.between(1, most + 1),
-            _ => self.between(most.saturating_sub(2).max(1), most + 1),
-        }
+/// Mostly near the most.
+fn near(random: &mut Random, most: u64) -> u64 {
+    match random.between(0, 2) {
+        0 => random.between(1, most + 1),
+        _ => random.between(most.saturating_sub(2).max(1), most + 1),
     }
 }
 
@@ -212,7 +203,7 @@ impl<const M: usize> Start<'_, M> {
 
 fn vcpus_and_tasks(random: &mut Random) -> String {
     let order = random.between(0, 3);
-    let [vcpus, tasks] = [MAX_VCPUS, MAX_TASKS].map(|most| random.near(most as u64 - 1));
+    let [vcpus, tasks] = [MAX_VCPUS, MAX_TASKS].map(|most| near(random, most as u64 - 1));
     let share = random.between(10, 90);
     let mut text = String::from(
         "[system]\nname = \"near\"\nboard = \"qemu-virt\"\n\n[partition.near]\nkind = \"rtos\"\ncriticality = \"A\"\n\
@@ -322,7 +313,7 @@ fn pipes(random: &mut Random) -> String {
         text = text.replace(us, "20 us");
     }
     let mut stages = 0;
-    let most = random.near(25);
+    let most = near(random, 25);
     for number in 0..16 {
         let (flow, count) = match random.between(0, 2) {
             0 => ("sample | emit", 2),
@@ -345,7 +336,7 @@ fn pipes(random: &mut Random) -> String {
 
 /// Returns whether the description is accepted, and how many VCPUs it then has.
 fn try_pipes(seed: u64) -> Option<usize> {
-    let text = pipes(&mut Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1));
+    let text = pipes(&mut Random::of(seed));
     let file = root().join("systems/pipes/system.toml");
     let (system, _) = check(&file, text.clone(), &root(), &Overrides::default()).ok()?;
     let timing = &system.partitions[0].timing;
@@ -362,7 +353,7 @@ fn try_pipes(seed: u64) -> Option<usize> {
 
 /// Returns whether the description is accepted, and how many VCPUs it then has.
 fn try_vcpus(seed: u64) -> Option<usize> {
-    let text = vcpus_and_tasks(&mut Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1));
+    let text = vcpus_and_tasks(&mut Random::of(seed));
     let file = root().join("near/system.toml");
     let (system, _) = check(&file, text.clone(), &root(), &Overrides::default()).ok()?;
     let partition = &system.partitions[0];

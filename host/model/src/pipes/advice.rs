@@ -15,7 +15,7 @@ const QUARTERS: [u64; 5] = [4, 5, 6, 8, 16];
 /// All messages, in the unit of [`Loss`].
 const ALL: u64 = 1_000_000;
 
-/// A pipe whose requirement cannot be met.
+/// A pipe that has an infeasible requirement.
 pub(crate) struct Unmet {
     pub(crate) name: String,
     pub(crate) flow: String,

@@ -146,8 +146,8 @@ impl Machine {
         }
     }
 
-    /// What a core of the frozen machine executes at EL0; nothing if it is at another exception level, or the emulator does not
-    /// answer.
+    /// Instructions that a core of the frozen machine executes at EL0; `None` if the core is at another exception level, or the
+    /// emulator does not answer.
     pub fn component_code(&mut self, core: usize) -> Option<ComponentCode> {
         const EXCEPTION_LEVEL: u64 = 0xC;
         if self.is_silent {

@@ -12,7 +12,7 @@ use crate::error::RunError;
 /// Compiled from `turns.c` by the build script.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/turns.so"));
 const FILE: &str = "turns.so";
-/// Where the library records turns.
+/// File into which the library records turns.
 const RECORD: &str = "turns";
 /// Words of a core in the record: turns, and nanoseconds of the machine's clock in them. The word before is the core that has its turn.
 const WORDS: usize = 2;

@@ -79,7 +79,7 @@ pub struct PartitionReport {
     /// Time of the newest heartbeat, seconds of the machine's clock; nothing where none came.
     #[serde(default)]
     pub last_sign_s: Option<f64>,
-    /// It announced that it is up, at its newest start or before.
+    /// The partition announced that it is up, at its newest start or before.
     #[serde(default)]
     pub announced: bool,
     /// Starts.

@@ -502,18 +502,23 @@ mod tests {
         assert_eq!(paths.reports(&[], 0)[0].bound_ns, Some(1000));
     }
 
-    /// The pipe leads through another partition, whose restart takes messages and time.
+    /// The pipe with stages in these partitions; a third one has no part in it.
+    fn through<const N: usize>(partitions: [&str; N]) -> Paths {
+        let mut paths = paths();
+        paths.names = ["control", "linux", "stranger"].map(str::to_owned).into();
+        let stage = |partition: &str| StageManifest {
+            function: "filter".into(),
+            partition: partition.into(),
+            latency_ns: None,
+        };
+        paths.described[0].1.stages = partitions.map(stage).into();
+        paths
+    }
+
     #[test]
     fn messages_that_a_restart_took_are_no_loss_of_the_pipe() {
         let report = |restart_ns: &[u64]| {
-            let mut paths = paths();
-            paths.names = ["control", "linux", "stranger"].map(str::to_owned).into();
-            let stage = |partition: &str| StageManifest {
-                function: "filter".into(),
-                partition: partition.into(),
-                latency_ns: None,
-            };
-            paths.described[0].1.stages = ["control", "linux", "control"].map(stage).into();
+            let mut paths = through(["control", "linux", "control"]);
             leave(&mut paths, 0x200, 1, [0, 900]);
             leave(&mut paths, 0x200, 2, [1000, 1900]);
             for (partition, at) in (1..).zip(restart_ns) {
@@ -546,14 +551,7 @@ mod tests {
         assert_eq!(required("steering"), None);
         // Of a pipe that leads elsewhere, the partition that stops it may be another one; a third one has no say.
         let by = |partition: usize| {
-            let mut paths = paths();
-            paths.names = ["control", "linux", "stranger"].map(str::to_owned).into();
-            let stage = |partition: &str| StageManifest {
-                function: "filter".into(),
-                partition: partition.into(),
-                latency_ns: None,
-            };
-            paths.described[0].1.stages = ["linux", "control"].map(stage).into();
+            let mut paths = through(["linux", "control"]);
             leave(&mut paths, 0x200, 1, [0, 1000]);
             paths.stopped(partition, "steering".into());
             paths.reports(&["control".into()], 0)[0].required_rate
