@@ -5,17 +5,21 @@
 //! about itself at [`INFO_ADDRESS`]. `doc/interfaces/kernel.md` has the same in words.
 
 use crate::NAME_LEN;
+use crate::PAGE_SIZE;
 use crate::guest::{Function, GuestInfo};
 use crate::kernel::{MAX_COMPONENTS, MAX_CORES, STACK_TOP, first};
+use crate::timing::MAX_TASKS;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Interfaces of a partition.
 pub const MAX_INTERFACES: usize = 16;
+/// Threads of the components of a partition.
+pub const MAX_COMPONENT_THREADS: usize = 24;
 /// Pieces of memory that components of a partition share.
 pub const MAX_SHARED: usize = 3;
 /// Address of a component's [`ComponentInfo`], read-only.
 pub const INFO_ADDRESS: u64 = STACK_TOP;
-/// [`Wiring::priority`] of a component without a thread.
+/// [`Wiring::priority`] of a component without a thread at a priority.
 pub const NO_THREAD: u32 = u32::MAX;
 /// [`Wiring::core`] of a component that threads of all cores may be in.
 pub const ANY_CORE: u32 = u32::MAX;
@@ -60,16 +64,19 @@ pub enum Part {
     Monitor = 3,
     /// The interrupt lines.
     Interrupts = 4,
+    /// The right to request VCPUs while the partition runs.
+    Admission = 5,
 }
 
 impl Part {
     /// All of them, by number.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Console,
         Self::Trace,
         Self::Heartbeat,
         Self::Monitor,
         Self::Interrupts,
+        Self::Admission,
     ];
 
     /// Its bit.
@@ -139,15 +146,15 @@ pub struct Wiring {
     pub needs: u32,
     /// Channel ends it holds: bit i is [`GuestInfo::channels`] i of the partition.
     pub channels: u32,
-    /// Importance of its thread, 0 the most important, or [`NO_THREAD`].
+    /// Importance of its first thread, 0 the most important, or [`NO_THREAD`].
     pub priority: u32,
     /// An [`OnFault`].
     pub on_fault: u32,
-    /// Pages of its stack.
+    /// Pages of the stack of each of its threads.
     pub stack_pages: u32,
     /// Pages of memory behind its image.
     pub memory_pages: u32,
-    /// Ticks that its thread may run in every [`Wiring::period_ticks`]; 0 = as much as there is.
+    /// Ticks that the thread with a priority may run in every [`Wiring::period_ticks`]; 0 = as much as there is.
     pub budget_ticks: u64,
     /// Ticks of the period; 0 without a budget.
     pub period_ticks: u64,
@@ -163,22 +170,28 @@ pub struct Wiring {
     pub core: u32,
     /// Channel ends with doorbells that are its thread's interrupts, a part of [`Wiring::channels`].
     pub doorbells: u32,
-    /// The task that its thread is, which says on which VCPU: 1 + its number ([`crate::timing`]), or 0. Then
-    /// [`Wiring::priority`] says nothing.
-    pub task: u32,
+    /// The tasks that it executes, each on a thread of its own, on the task's VCPU: bit i is task i of
+    /// [`crate::timing`].
+    pub tasks: u32,
     /// 0.
     pub reserved: u32,
 }
 
 impl Wiring {
-    /// Returns `true` if it has a thread.
+    /// Returns the number of its threads: one with a priority, and one for each task.
     #[must_use]
-    pub const fn has_thread(&self) -> bool {
-        self.priority != NO_THREAD || self.task != 0
+    pub const fn threads(&self) -> u32 {
+        (self.priority != NO_THREAD) as u32 + self.tasks.count_ones()
     }
 }
 
-const _: () = assert!(MAX_INTERFACES <= 32 && MAX_COMPONENTS <= 16);
+const _: () = assert!(MAX_INTERFACES <= 16 && MAX_COMPONENTS <= 16 && MAX_TASKS <= 16);
+
+/// Upper end of the stack of a component's thread of that number, from 0. The page below each stack is not mapped.
+#[must_use]
+pub const fn stack_top(thread: u64, stack_pages: u64) -> u64 {
+    STACK_TOP - thread * (stack_pages + 1) * PAGE_SIZE
+}
 
 /// Slot of the capability to invoke interface `number`.
 #[must_use]
@@ -193,7 +206,7 @@ pub const fn thread_slot(index: u64) -> u64 {
 }
 
 /// Slot, in a scheduler's table, of the capability to invoke the boot component ([`boot`]).
-pub const BOOT: u64 = thread_slot(MAX_COMPONENTS as u64);
+pub const BOOT: u64 = thread_slot(MAX_COMPONENT_THREADS as u64 + 1);
 
 /// First slot of a scheduler's table that is empty.
 pub const SCHEDULER_FREE: u64 = BOOT + 1;
@@ -219,15 +232,21 @@ pub struct ComponentInfo {
     /// Address of the archive's first page in a scheduler, or 0. The scheduler lists all
     /// channel ends of the partition and has none: it rings and listens for their owners.
     pub archive: u64,
-    /// Address and bytes of VCPUs, tasks and pipes ([`crate::timing`]) in the scheduler, or 0.
+    /// Address and bytes of VCPUs, tasks and pipes ([`crate::timing`]) in a scheduler and in a component with tasks, or 0.
     pub timing: [u64; 2],
     /// In the owner of the heartbeat, by rank: addresses of the pages that the schedulers of the other cores have
     /// in place of the guest page, read-only; zeros for cores without one.
     pub pulses: [u64; COMPONENT_CORES],
     /// Its number.
-    pub number: u32,
+    pub number: u8,
+    /// 1: its first thread has a priority and executes none of the tasks.
+    pub first_has_priority: u8,
+    /// Index of its first thread; its other threads have the indices that follow.
+    pub first_thread: u16,
     /// As in its [`Wiring`].
-    pub needs: u32,
+    pub needs: u16,
+    /// As in its [`Wiring`].
+    pub tasks: u16,
     /// The PCIe function that it drives; without a name, none. Its [`Function::memory`] is what the function calls
     /// the component's memory.
     pub function: Function,
@@ -239,14 +258,14 @@ pub struct ComponentInfo {
 
 // A nested pipeline, which shares nothing else, has the words of `stages` at the page's end.
 const _: () = assert!(
-    size_of::<ComponentInfo>() <= crate::PAGE_SIZE as usize
+    size_of::<ComponentInfo>() <= PAGE_SIZE as usize
         && core::mem::offset_of!(ComponentInfo, shared) <= 8 * stages::SHARED_FROM
 );
 
 /// Requests of a scheduler to the boot component: first word of a message. The answer's value is a status;
 /// `Resting` and `InUse`: it is to be asked again.
 pub mod boot {
-    /// Component `x2`, of which the caller schedules the thread and has retired it, is made again.
+    /// Component `x2`, of which the caller schedules the threads and has retired them, is made again.
     pub const RESTART: u64 = 0;
     /// All applications of the calling core work: once those of all cores do, the partition is up.
     pub const READY: u64 = 1;
@@ -260,7 +279,7 @@ pub mod threads {
     pub const SLEEP: u64 = 0;
     /// The caller lets its equals run.
     pub const YIELD: u64 = 1;
-    /// The caller works: once all threads of applications do, the partition is up.
+    /// The caller's component works: its other threads begin, and once all applications work, the partition is up.
     pub const READY: u64 = 2;
     /// The caller waits for its next interrupt, from its device, which it has served, or by a doorbell; or until a
     /// component that shares memory with it wakes it. Answers how many of all these came at once.
@@ -269,6 +288,28 @@ pub mod threads {
     pub const RING: u64 = 4;
     /// Notifies the component that shares memory `x2` with the caller, as an interrupt does. The answer is a status.
     pub const WAKE: u64 = 5;
+    /// Requests a Main VCPU of `x2` nanoseconds in `x3`; needs [`Part::Admission`](super::Part). The answer: 0 = it exists;
+    /// [`NO_BUDGET`], [`REFUSED`], or by what it would not fit: [`misfit`].
+    pub const REQUEST: u64 = 6;
+
+    /// The two times are no budget.
+    pub const NO_BUDGET: u64 = u64::MAX;
+    /// The caller may not request VCPUs, or there is no room for another one.
+    pub const REFUSED: u64 = u64::MAX - 1;
+    /// VCPU that would lack time: the requested one.
+    pub const REQUESTED: u32 = u16::MAX as u32;
+
+    /// Answer to [`REQUEST`]: the VCPU of that number would lack so many microseconds.
+    #[must_use]
+    pub const fn misfit(vcpu: u32, lacks_us: u32) -> u64 {
+        1 << 62 | (vcpu as u64) << 32 | lacks_us as u64
+    }
+
+    /// The number and the microseconds in such an answer.
+    #[must_use]
+    pub const fn of_misfit(answer: u64) -> [u32; 2] {
+        [(answer >> 32) as u32 & 0xffff, answer as u32]
+    }
 }
 
 /// Interface `stages`, which the scheduler of a pipeline provides, and the words in which it tells a

@@ -203,8 +203,8 @@ fn of_length(context: &Context, length: u64) -> Result<OfLength, BenchError> {
     ];
     let setting = context.build("l3c-slots", SLOTS_SYSTEM, &changes, &arguments)?;
     setting.run_for(context)?;
-    let near = setting.rate("VCPU near computed", "pieces")?;
-    let far = setting.rate("VCPU far computed", "pieces")?;
+    let near = setting.rate("task near computed", "pieces")?;
+    let far = setting.rate("task far computed", "pieces")?;
     let answers = setting.answers("single")?;
     Ok(OfLength {
         length,

@@ -159,7 +159,7 @@ fn wire(archive: &mut Archive, described: &Described<'_>, functions: &[Function]
             intid: driven.map_or(0, |place| functions[place].intid),
             core: component.core,
             doorbells: bits(&mut component.doorbells.iter().filter_map(number)),
-            task: component.task.map_or(0, |task| task as u32 + 1),
+            tasks: bits(&mut component.tasks.iter().copied()),
             reserved: 0,
         };
     }

@@ -306,6 +306,33 @@ pub fn only_executable<'a>(built: &'a Executables, name: &str) -> Result<&'a Pat
     }
 }
 
+/// Ending of the name of a crate's second program: it is used where the partition has no VCPUs.
+const WITHOUT_VCPUS: &str = "-priorities";
+
+/// The program of a crate: the only one, or of one with a second program for partitions without VCPUs the one that
+/// fits.
+///
+/// # Errors
+/// The crate has no program, or others.
+pub fn executable_for<'a>(
+    built: &'a Executables,
+    name: &str,
+    has_vcpus: bool,
+) -> Result<&'a Path, BuildError> {
+    let second = format!("{name}{WITHOUT_VCPUS}");
+    let found = built.get(name).map_or(&[][..], Vec::as_slice);
+    let named = |program: &str| {
+        found
+            .iter()
+            .find(|path| path.file_stem().is_some_and(|stem| stem == program))
+    };
+    match (found.len(), named(name), named(&second)) {
+        (2, Some(_), Some(second)) if !has_vcpus => Ok(second),
+        (2, Some(first), Some(_)) => Ok(first),
+        _ => only_executable(built, name),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

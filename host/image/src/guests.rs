@@ -10,7 +10,7 @@ use bulkhead_model::system::{
 use bulkhead_plan::PartitionImages;
 use bulkhead_plan::load::{Argument, GuestImage};
 
-use crate::crates::{self, Executables, Target, only_executable};
+use crate::crates::{self, Executables, Target, executable_for, only_executable};
 use crate::error::BuildError;
 use crate::foreign::{self, ImageOptions};
 use crate::initrd::{self, Contents};
@@ -133,9 +133,9 @@ impl<'a> Gatherer<'a> {
     fn partition(&self, partition: &Partition) -> Result<PartitionImages, BuildError> {
         let alternate = partition.alternate.as_ref();
         let alternate = alternate
-            .map(|image| self.image(partition, image, &self.programs(image)?))
+            .map(|image| self.image(partition, image, &self.programs(partition, image)?))
             .transpose()?;
-        let programs = self.programs(&partition.image)?;
+        let programs = self.programs(partition, &partition.image)?;
         let argument = self
             .options
             .arguments
@@ -151,23 +151,25 @@ impl<'a> Gatherer<'a> {
     }
 
     /// Executables with the symbols that name the place of a fault.
-    fn programs(&self, image: &Image) -> Result<Vec<PathBuf>, BuildError> {
+    fn programs(&self, partition: &Partition, image: &Image) -> Result<Vec<PathBuf>, BuildError> {
+        let has_vcpus = !partition.timing.vcpus.is_empty();
         let built = |built: &Executables, name| Ok(only_executable(built, name)?.to_path_buf());
         match image {
             Image::Crate(name) => Ok(vec![built(&self.built, name)?]),
             Image::File { path, .. } => Ok(vec![path.clone()]),
             Image::Components(components) => {
                 let kernel = built(&self.kernel, components::KERNEL);
-                let components = components.iter().map(|component| self.program(component));
-                std::iter::once(kernel).chain(components).collect()
+                let programs = components.iter();
+                let programs = programs.map(|component| self.program(component, has_vcpus));
+                std::iter::once(kernel).chain(programs).collect()
             }
             Image::Linux { .. } => Ok(Vec::new()),
         }
     }
 
-    fn program(&self, component: &Component) -> Result<PathBuf, BuildError> {
+    fn program(&self, component: &Component, has_vcpus: bool) -> Result<PathBuf, BuildError> {
         match &component.program {
-            Program::Crate(name) => Ok(only_executable(&self.built, name)?.to_path_buf()),
+            Program::Crate(name) => Ok(executable_for(&self.built, name, has_vcpus)?.to_path_buf()),
             Program::File(path) => Ok(path.clone()),
             Program::Folder(path) => {
                 sources::build(&self.options.root, path, &self.options.out_dir)

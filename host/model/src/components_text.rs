@@ -45,11 +45,8 @@ fn write_one(
     if let Some(priority) = component.priority {
         write!(out, ", priority {priority}")?;
     }
-    if let Some(task) = component
-        .task
-        .and_then(|task| partition.timing.tasks.get(task))
-    {
-        write!(out, ", task {}", task.name)?;
+    for &task in &component.tasks {
+        write!(out, ", task {}", partition.timing.tasks[task].name)?;
     }
     if let Some([budget, period]) = component.budget_ns {
         write!(out, ", {} in {}", time_text(budget), time_text(period))?;

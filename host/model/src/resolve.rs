@@ -371,13 +371,12 @@ fn resolve_component(
             Some(priority) => Some(u32::try_from(priority).ok()?),
             None => None,
         },
-        task: match component.task.given() {
-            Some(name) => {
+        tasks: items(&component.tasks)
+            .map(|name| {
                 let mut tasks = partition.tasks.iter();
-                Some(tasks.position(|task| task.name.value == name.value)?)
-            }
-            None => None,
-        },
+                tasks.position(|task| task.name.value == name.value)
+            })
+            .collect::<Option<_>>()?,
         budget_ns: component
             .budget
             .value()

@@ -243,12 +243,11 @@ pub struct Component {
     pub memory: u64,
     /// Bytes of its stack.
     pub stack: u64,
-    /// Importance of its thread, 0 the most important; nothing without a thread, or where that is a
-    /// task.
+    /// Importance of its thread that executes no task, 0 the most important; nothing without one.
     pub priority: Option<u32>,
-    /// The task of the partition that its thread is, by its place in [`Timing::tasks`].
-    pub task: Option<usize>,
-    /// Budget and period of its thread, nanoseconds; nothing where it may have all there is.
+    /// The tasks that it executes, each on a thread of its own, by their places in [`Timing::tasks`].
+    pub tasks: Vec<usize>,
+    /// Budget and period of the thread with the priority, nanoseconds; nothing where it may have all there is.
     pub budget_ns: Option<[u64; 2]>,
     /// Criticality.
     pub criticality: Criticality,

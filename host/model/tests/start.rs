@@ -203,12 +203,11 @@ impl<const M: usize> Start<'_, M> {
 
 fn vcpus_and_tasks(random: &mut Random) -> String {
     let order = random.between(0, 3);
-    let [vcpus, tasks] = [MAX_VCPUS, MAX_TASKS].map(|most| near(random, most as u64 - 1));
+    let [vcpus, tasks] = [MAX_VCPUS, MAX_TASKS].map(|most| near(random, most as u64));
     let share = random.between(10, 90);
     let mut text = String::from(
         "[system]\nname = \"near\"\nboard = \"qemu-virt\"\n\n[partition.near]\nkind = \"rtos\"\ncriticality = \"A\"\n\
-         cores = 1\nmemory = \"2 MiB\"\n\n[partition.near.component.vcpus]\nrole = \"boot\"\n\
-         image = { crate = \"bulkhead-vcpus\" }\n",
+         cores = 1\nmemory = \"2 MiB\"\n",
     );
     text += &schedule(random, order);
     let mut add = |line: String| writeln!(text, "{line}").expect("text");
@@ -244,6 +243,13 @@ fn vcpus_and_tasks(random: &mut Random) -> String {
             "[partition.near.task.t{task}]\nvcpu = \"v{vcpu}\"\nwcet = \"20 us\"\nperiod = \"{period} ms\""
         ));
     }
+    let names: Vec<String> = (0..halves)
+        .map(|half| format!("\"h{half}\""))
+        .chain((halves..tasks).map(|task| format!("\"t{task}\"")))
+        .collect();
+    let components = include_str!("../../bench/src/edge/vcpus.toml");
+    text += &components.replace("PARTITION", "partition.near");
+    let _ = writeln!(text, "tasks = [{}]", names.join(", "));
     text += &doorbells(random);
     text
 }

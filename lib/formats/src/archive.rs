@@ -5,13 +5,14 @@
 //! archives with the same code. Source: `doc/interfaces/kernel.md`.
 
 use bulkhead_abi::component::{
-    ANY_CORE, COMPONENT_CORES, Interface, LEAST_PRIORITY, MAX_INTERFACES, NO_THREAD, OnFault, Part,
-    Role, Shared, Wiring,
+    ANY_CORE, COMPONENT_CORES, Interface, LEAST_PRIORITY, MAX_COMPONENT_THREADS, MAX_INTERFACES,
+    NO_THREAD, OnFault, Part, Role, Shared, Wiring,
 };
 use bulkhead_abi::guest::{MAX_CHANNELS, MAX_FUNCTIONS};
 use bulkhead_abi::kernel::{
     ARCHIVE_MAGIC, Archive, IMAGE, MAX_COMPONENTS, Packed, Rights, STACK_TOP, Segment,
 };
+use bulkhead_abi::timing::MAX_TASKS;
 use bulkhead_abi::{PAGE_SIZE, VERSION, name_text};
 
 /// Pages that components may share under one name.
@@ -22,7 +23,7 @@ const MOST_SHARED: u32 = 256;
 pub enum Flaw {
     /// No archive, or of another version.
     Header,
-    /// More components than there is room for, or none.
+    /// More components or threads than there is room for, or no component.
     Count,
     /// A component has no name, or one of another.
     Name(usize),
@@ -50,6 +51,19 @@ pub struct Component<'a> {
     pub packed: &'a Packed,
     /// Its rights and needs.
     pub wiring: &'a Wiring,
+}
+
+/// A thread of a component.
+#[derive(Clone, Copy, Debug)]
+pub struct Thread<'a> {
+    /// Its index under the scheduler of its core.
+    pub index: u64,
+    /// Its component.
+    pub component: Component<'a>,
+    /// Its number within the component, from 0.
+    pub number: u64,
+    /// Number of the task that it executes; `None`: it has its component's priority.
+    pub task: Option<usize>,
 }
 
 /// A component invokes an interface.
@@ -88,6 +102,13 @@ impl<'a> Component<'a> {
     #[must_use]
     pub const fn owns(&self, part: Part) -> bool {
         self.wiring.owns & part.bit() != 0
+    }
+
+    /// Tasks of its threads, in order: `None` for the thread that has the component's priority, which is the first.
+    pub fn thread_tasks(&self) -> impl Iterator<Item = Option<usize>> + Clone + use<> {
+        let (first, tasks) = (self.wiring.priority != NO_THREAD, self.wiring.tasks);
+        let tasks = (0..u32::BITS as usize).filter(move |task| tasks >> task & 1 != 0);
+        first.then_some(None).into_iter().chain(tasks.map(Some))
     }
 
     /// End of its image, rounded up to a page.
@@ -131,12 +152,15 @@ impl<'a> Checked<'a> {
             let all = checked.components().filter(|c| c.is(Role::Scheduler));
             all.filter(|one| one.wiring.core == core).count()
         };
+        if checked.threads().count() > MAX_COMPONENT_THREADS {
+            return Err(Flaw::Count);
+        }
         let mut threads = checked.threads();
         if !boots
             .enumerate()
             .all(|(number, boot)| boot == (number == 0))
             || (0..COMPONENT_CORES as u32).any(|core| schedulers(core) > 1)
-            || threads.any(|(_, one)| schedulers(one.wiring.core) == 0)
+            || threads.any(|one| schedulers(one.component.wiring.core) == 0)
         {
             return Err(Flaw::Roles);
         }
@@ -144,7 +168,7 @@ impl<'a> Checked<'a> {
     }
 
     /// Its components, the boot component first.
-    pub fn components(self) -> impl Iterator<Item = Component<'a>> {
+    pub fn components(self) -> impl Iterator<Item = Component<'a>> + Clone {
         let both = self.0.components.iter().zip(&self.0.wiring).enumerate();
         both.take(self.0.count as usize)
             .map(|(number, (packed, wiring))| Component {
@@ -166,16 +190,26 @@ impl<'a> Checked<'a> {
         self.components().find(|component| component.is(role))
     }
 
-    /// Components with a thread, and its index under the scheduler: from 1, in order.
-    pub fn threads(self) -> impl Iterator<Item = (u64, Component<'a>)> {
-        let with = |component: &Component<'a>| component.wiring.has_thread();
-        (1..).zip(self.components().filter(with))
+    /// Threads of all components, with indices from 1 on, those of a component together.
+    pub fn threads(self) -> impl Iterator<Item = Thread<'a>> + Clone {
+        let threads = self.components().flat_map(|component| {
+            let tasks = (0..).zip(component.thread_tasks());
+            tasks.map(move |(number, task)| (component, number, task))
+        });
+        (1..)
+            .zip(threads)
+            .map(|(index, (component, number, task))| Thread {
+                index,
+                component,
+                number,
+                task,
+            })
     }
 
     /// Threads of one core.
-    pub fn threads_on(self, core: u32) -> impl Iterator<Item = (u64, Component<'a>)> {
+    pub fn threads_on(self, core: u32) -> impl Iterator<Item = Thread<'a>> {
         self.threads()
-            .filter(move |(_, component)| component.wiring.core == core)
+            .filter(move |thread| thread.component.wiring.core == core)
     }
 
     /// The scheduler of a core.
@@ -235,8 +269,9 @@ impl<'a> Checked<'a> {
     /// Segments lie in the archive, behind its first page, and one after the other below the stack.
     fn segments_fit(self, component: &Component<'a>) -> bool {
         let memory = u64::from(component.wiring.memory_pages);
-        let stack = u64::from(component.wiring.stack_pages);
-        let reserved = (memory + stack + 1).saturating_mul(PAGE_SIZE);
+        let stack = u64::from(component.wiring.stack_pages) + 1;
+        let stacks = stack * u64::from(component.wiring.threads().max(1));
+        let reserved = (memory + stacks).saturating_mul(PAGE_SIZE);
         let room = STACK_TOP.saturating_sub(reserved);
         let mut end = IMAGE;
         let used = component.packed.segments.iter();
@@ -260,7 +295,7 @@ impl<'a> Checked<'a> {
             && self.core_fits(wiring)
             && wiring.function as usize <= MAX_FUNCTIONS
             && (wiring.priority <= LEAST_PRIORITY || wiring.priority == NO_THREAD)
-            && (wiring.task == 0 || wiring.priority == NO_THREAD)
+            && within(wiring.tasks, MAX_TASKS)
             && wiring.on_fault <= OnFault::Restart as u32
             && wiring.budget_ticks <= wiring.period_ticks
             && wiring.period_ticks <= u64::MAX >> 2
@@ -269,7 +304,7 @@ impl<'a> Checked<'a> {
     /// Returns whether the core of a component is valid: components that run on one core or
     /// schedule it must name it.
     fn core_fits(self, wiring: &Wiring) -> bool {
-        let passive = !wiring.has_thread()
+        let passive = wiring.threads() == 0
             && wiring.role != Role::Scheduler as u32
             && wiring.role != Role::Boot as u32;
         (wiring.core as usize) < COMPONENT_CORES || passive && wiring.core == ANY_CORE
@@ -360,14 +395,29 @@ mod tests {
         let scheduler = checked.of_role(Role::Scheduler).expect("there is one");
         assert_eq!(scheduler.name(), "scheduler");
         let threads: [_; 1] = [checked.threads().next().expect("one")];
-        assert_eq!((threads[0].0, threads[0].1.number), (1, 2));
-        assert_eq!(threads[0].1.image_end(), IMAGE + 3 * PAGE_SIZE);
+        assert_eq!((threads[0].index, threads[0].component.number), (1, 2));
+        assert_eq!(threads[0].component.image_end(), IMAGE + 3 * PAGE_SIZE);
+    }
+
+    #[test]
+    fn a_component_has_a_thread_at_its_priority_and_one_for_each_task() {
+        let mut archive = sound();
+        archive.wiring[2].tasks = 0b101;
+        let checked = Checked::of(&archive).expect("sound");
+        let threads = checked
+            .threads_on(0)
+            .map(|one| (one.index, one.number, one.task));
+        let threads: [_; 3] = core::array::from_fn({
+            let mut threads = threads;
+            move |_| threads.next().expect("three")
+        });
+        assert_eq!(threads, [(1, 0, None), (2, 1, Some(0)), (3, 2, Some(2))]);
     }
 
     #[test]
     fn each_flaw_is_found() {
         type Damage = fn(&mut Archive);
-        let cases: [(Damage, Flaw); 23] = [
+        let cases: [(Damage, Flaw); 24] = [
             (|a| a.magic ^= 1, Flaw::Header),
             (|a| a.count = 17, Flaw::Count),
             (|a| a.count = 0, Flaw::Count),
@@ -394,7 +444,12 @@ mod tests {
                 Flaw::Wiring(2),
             ),
             (|a| a.wiring[2].core = ANY_CORE, Flaw::Wiring(2)),
-            (|a| a.wiring[2].task = 1, Flaw::Wiring(2)),
+            (|a| a.wiring[2].tasks = 1 << MAX_TASKS, Flaw::Wiring(2)),
+            // 17 stacks.
+            (
+                |a| (a.wiring[2].tasks, a.wiring[2].stack_pages) = (u16::MAX.into(), 30),
+                Flaw::Segment(2),
+            ),
             (|a| a.wiring[2].doorbells = 1, Flaw::Wiring(2)),
             (|a| a.shared[0].components = 0b100, Flaw::Shared(0)),
             (|a| a.shared[0].components = 0b101, Flaw::Shared(0)),

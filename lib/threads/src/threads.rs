@@ -177,6 +177,22 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     /// # Errors
     /// The policy's refusal, or an index that is taken, as [`Machine::REFUSED`].
     pub fn adopt(&self, index: u64, name: u64, parameters: P::Parameters) -> Result<(), M::Error> {
+        self.adopt_blocked(index, name, parameters)?;
+        let now = M::now();
+        self.with(|state| state.scheduler.wakeup(thread_of(index), now));
+        Ok(())
+    }
+
+    /// Does so with a thread that begins when it is woken.
+    ///
+    /// # Errors
+    /// As for [`Self::adopt`].
+    pub fn adopt_blocked(
+        &self,
+        index: u64,
+        name: u64,
+        parameters: P::Parameters,
+    ) -> Result<(), M::Error> {
         let now = M::now();
         self.with(|state| {
             let thread = thread_of(index);
@@ -188,7 +204,6 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             // What is known of the one that faulted is not this one's.
             *state.wait(thread) = Wait::none();
             state.outside.remove(thread);
-            state.scheduler.wakeup(thread, now);
             Ok(())
         })
     }

@@ -15,6 +15,7 @@ use crate::{clock, console};
 use bulkhead_abi::component::{ComponentInfo, INFO_ADDRESS, interface_slot, threads};
 use bulkhead_abi::guest::{ChannelEnd, Function, HEARTBEAT_OFFSET};
 use bulkhead_abi::kernel::{Operation, Status};
+use bulkhead_abi::timing::Task;
 use bulkhead_abi::trace::Event;
 use bulkhead_abi::{name_field, name_text};
 use bulkhead_buffers::recorder::records::Writer;
@@ -41,6 +42,27 @@ pub fn info() -> &'static ComponentInfo {
     unsafe { &*info }
 }
 
+/// VCPUs, tasks and pipes of the partition, if this component has them; else none.
+fn timing() -> Timing {
+    let [address, bytes] = info().timing;
+    if bytes == 0 {
+        return Timing::NOTHING;
+    }
+    let start: *const u8 = core::ptr::with_exposed_provenance(address as usize);
+    // SAFETY: mapped read-only before the component starts, for good; it is never written.
+    let bytes = unsafe { core::slice::from_raw_parts(start, bytes as usize) };
+    Timing::read(bytes).unwrap_or(Timing::NOTHING)
+}
+
+/// The task that the component's thread of that index executes.
+pub(crate) fn task_of_thread(index: u64) -> Option<&'static Task> {
+    let info = info();
+    let number = index.checked_sub(info.first_thread.into())?;
+    let number = number.checked_sub(info.first_has_priority.into())?;
+    let mut tasks = (0..u16::BITS as usize).filter(|task| info.tasks >> task & 1 != 0);
+    timing().tasks.get(tasks.nth(number as usize)?)
+}
+
 /// The environment of this component.
 pub struct Environment {
     info: &'static ComponentInfo,
@@ -52,11 +74,7 @@ impl Environment {
     /// component's first thread before it starts others; its threads print and record in turn.
     #[must_use]
     pub fn open() -> Self {
-        let mut env = Self {
-            info: info(),
-            threads: None,
-        };
-        env.threads = env.interface(threads::NAME);
+        let env = Self::of_thread();
         match env.interface(bulkhead_abi::component::console::NAME) {
             Some(slot) => console::open_through(slot),
             None => env.open_console(),
@@ -66,6 +84,17 @@ impl Environment {
             // SAFETY: no thread records yet.
             unsafe { *TRACE.0.get() = writer };
         }
+        env
+    }
+
+    /// The environment in another thread of the component, after [`Environment::open`].
+    #[must_use]
+    pub fn of_thread() -> Self {
+        let mut env = Self {
+            info: info(),
+            threads: None,
+        };
+        env.threads = env.interface(threads::NAME);
         env
     }
 
@@ -89,17 +118,23 @@ impl Environment {
         self.info
     }
 
-    /// VCPUs, tasks and pipes of the partition, if this is its scheduler and there are any.
+    /// VCPUs, tasks and pipes of the partition, if this is a scheduler or has tasks, and there are any.
     #[must_use]
     pub fn timing(&self) -> Timing {
-        let [address, bytes] = self.info.timing;
-        if bytes == 0 {
-            return Timing::NOTHING;
-        }
-        let start: *const u8 = core::ptr::with_exposed_provenance(address as usize);
-        // SAFETY: mapped read-only before the component starts, for good; it is never written.
-        let bytes = unsafe { core::slice::from_raw_parts(start, bytes as usize) };
-        Timing::read(bytes).unwrap_or(Timing::NOTHING)
+        timing()
+    }
+
+    /// The task that the component's first thread executes; `None`: the thread has a priority.
+    #[must_use]
+    pub fn task(&self) -> Option<&'static Task> {
+        task_of_thread(self.info.first_thread.into())
+    }
+
+    /// All tasks of the component.
+    pub fn tasks(&self) -> impl Iterator<Item = &'static Task> + use<> {
+        let bits = self.info.tasks;
+        let all = timing().tasks.iter().enumerate();
+        all.filter_map(move |(number, task)| (bits >> number & 1 != 0).then_some(task))
     }
 
     /// Its name.
@@ -164,7 +199,8 @@ impl Environment {
         self.info.pulses.iter().filter_map(|page| heartbeat(*page))
     }
 
-    /// Reports that the component works: the partition is up once all applications do.
+    /// Reports that the component works: the threads of its other tasks begin, and the partition is up once all
+    /// applications work.
     ///
     /// # Errors
     /// There is no scheduler, or the scheduler's refusal.
@@ -231,6 +267,20 @@ impl Environment {
         match Status::of(self.ask(threads::RING, end.doorbell_out.into())?) {
             Some(Status::Ok) => Ok(()),
             status => Err(status.unwrap_or(Status::BadArgument)),
+        }
+    }
+
+    /// Requests a Main VCPU of `capacity_ns` in `period_ns`; needs [`bulkhead_abi::component::Part::Admission`].
+    /// Returns the answer of [`threads::REQUEST`].
+    #[must_use]
+    pub fn request_vcpu(&self, capacity_ns: u64, period_ns: u64) -> u64 {
+        let Some(slot) = self.threads else {
+            return threads::REFUSED;
+        };
+        let reply = invoke(slot, [threads::REQUEST, capacity_ns, period_ns, 0, 0]);
+        match reply.status {
+            0 => reply.value,
+            _ => threads::REFUSED,
         }
     }
 

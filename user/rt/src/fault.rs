@@ -3,21 +3,24 @@
 use crate::call::{Answer, call};
 use crate::first::image_end;
 use bulkhead_abi::PAGE_SIZE;
+use bulkhead_abi::component::stack_top;
 use bulkhead_abi::kernel::{Operation, STACK_TOP, ThreadWord};
 use bulkhead_formats::archive::Component;
 use bulkhead_formats::syndrome::deed;
 use core::fmt::Arguments;
 use core::ops::Range;
 
-/// Prints which thread faulted, how and where; `thread` is a capability to the component's thread.
+/// Prints which thread faulted, how and where; `thread` is a capability to the component's thread of that
+/// number.
 /// Returns the syndrome (Arm ARM D17.2.37).
 ///
 /// # Errors
 /// The kernel's refusal to describe the thread.
-pub fn report(partition: &str, component: &Component<'_>, thread: u64) -> Answer {
-    let stack = STACK_TOP - u64::from(component.wiring.stack_pages) * PAGE_SIZE;
+pub fn report(partition: &str, component: &Component<'_>, number: u64, thread: u64) -> Answer {
+    let pages = u64::from(component.wiring.stack_pages);
+    let guard_end = stack_top(number, pages) - pages * PAGE_SIZE;
     let name = format_args!("{partition}.{}", component.name());
-    tell(name, thread, &(stack - PAGE_SIZE..stack))
+    tell(name, thread, &(guard_end - PAGE_SIZE..guard_end))
 }
 
 /// Does so for a thread of this component, by its index. Stacks lie behind the component's image,

@@ -9,7 +9,7 @@ mod components;
 
 pub use boot_data::{Timing, argument, argument_text};
 pub(crate) use components::INVOKED;
-pub use components::{Component, SHARED_ADDRESS, Shared, Subsystem, shared};
+pub use components::{Component, SHARED_ADDRESS, Shared, Subsystem, TASK, shared};
 
 use crate::call::{Answer, call};
 use crate::stack::Stack;

@@ -33,6 +33,8 @@ mod panic;
 pub mod stack;
 mod start;
 
+use bulkhead_abi::name_text;
+pub use bulkhead_abi::timing::Task;
 pub use environment::Environment;
 pub use first::First;
 
@@ -53,14 +55,33 @@ macro_rules! application {
     };
 }
 
-/// Defines the component's entry: `fn(First) -> !`.
+/// Defines the component's entry, `fn(First) -> !`, and if it executes tasks besides its first thread, their
+/// entry: `fn(&'static Task) -> !`. A component's first thread has its priority, or executes the first of its tasks
+/// ([`Environment::task`]). The threads of the other tasks begin once [`Environment::ready`] was called.
 #[macro_export]
 macro_rules! component {
     ($main:path) => {
+        $crate::component!($main, $crate::no_task);
+    };
+    ($main:path, $task:path) => {
         #[expect(unsafe_code, reason = "the runtime calls the component by this name")]
         #[unsafe(no_mangle)]
         fn bulkhead_component(first: $crate::First) -> ! {
             $main(first)
         }
+
+        #[expect(unsafe_code, reason = "the runtime calls the component by this name")]
+        #[unsafe(no_mangle)]
+        fn bulkhead_component_task(task: &'static $crate::Task) -> ! {
+            $task(task)
+        }
     };
+}
+
+/// The entry of tasks of a program that has none.
+pub fn no_task(task: &'static Task) -> ! {
+    panic!(
+        "this program has no entry for tasks, but is given task {}",
+        name_text(&task.name)
+    )
 }

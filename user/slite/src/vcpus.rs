@@ -300,6 +300,30 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         )
     }
 
+    /// Creates a priority for threads without a VCPU: with a budget, which the kernel enforces, or without a limit. It
+    /// is not admitted.
+    ///
+    /// # Errors
+    /// [`Refused`]: no room for it, or it is more important than VCPUs that rates or deadlines order.
+    pub fn create_priority(
+        &self,
+        first: &mut First,
+        priority: Priority,
+        limits: Option<Capacity>,
+    ) -> Result<ServerId, Refused> {
+        if limits.is_some() {
+            return self.create(
+                first,
+                |_| Some(Ok(())),
+                |policy, now| policy.add_priority(priority, limits, now),
+            );
+        }
+        let added = self
+            .threads
+            .with_policy(|policy, now| policy.add_priority(priority, None, now));
+        added.map_err(|_| Refused::Admission(admission::Refused::BadBudget))
+    }
+
     /// Creates a Main VCPU of C in T, in ticks of the clock, on which such tasks run ([`jobs_on`]).
     ///
     /// # Errors

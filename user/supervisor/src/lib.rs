@@ -21,10 +21,10 @@ use bulkhead_abi::name_text;
 use bulkhead_component::call::call;
 use bulkhead_component::invocation::invoke;
 use bulkhead_component::{First, clock, cores, environment, fault, println};
-use bulkhead_formats::archive::{Checked, Component};
+use bulkhead_formats::archive::{Checked, Component, Thread};
 use bulkhead_limiter::Limiter;
 use bulkhead_sched::NEVER;
-use bulkhead_sched::policy::{Binding, Membership, Policy, ServerId};
+use bulkhead_sched::policy::{Binding, Policy};
 use bulkhead_slite::Threads;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
@@ -34,35 +34,6 @@ use wait_lines::WaitLines;
 
 /// Attempts in a second to take apart a component that another core may still hold.
 const ATTEMPTS: u64 = 1000;
-
-/// Parameters of a thread for its policy, in a word.
-pub trait Packed: Copy {
-    /// As a word.
-    fn word(self) -> u64;
-    /// And back.
-    fn of(word: u64) -> Self;
-}
-
-impl Packed for Membership {
-    fn word(self) -> u64 {
-        self.0.0.into()
-    }
-    fn of(word: u64) -> Self {
-        Self(ServerId(word as u16))
-    }
-}
-
-impl Packed for Binding {
-    fn word(self) -> u64 {
-        u64::from(self.vcpu.0) << 16 | u64::from(self.cause.0)
-    }
-    fn of(word: u64) -> Self {
-        Self {
-            vcpu: ServerId((word >> 16) as u16),
-            cause: ServerId(word as u16),
-        }
-    }
-}
 
 /// Returns the archive of the partition.
 ///
@@ -84,23 +55,23 @@ pub struct Supervisor<P: Policy + 'static, const N: usize> {
     threads: &'static Threads<P, N>,
     /// Applications that have not reported yet that they work, by bit of their number.
     awaited: AtomicU64,
-    /// Called when all of them have.
+    /// Threads that begin once their component works, by bit of their index.
+    further: AtomicU64,
+    /// Called when all applications work.
     working: fn(),
     lines: WaitLines,
     doorbells: Doorbells,
     restarts: Restarts,
 }
 
-impl<P: Policy + 'static, const N: usize> Supervisor<P, N>
-where
-    P::Parameters: Packed,
-{
+impl<P: Policy<Parameters = Binding> + 'static, const N: usize> Supervisor<P, N> {
     /// A supervisor without components. `working` is called once all applications of the core work, before the partition is
     /// reported up.
     pub const fn new(threads: &'static Threads<P, N>, working: fn()) -> Self {
         Self {
             threads,
             awaited: AtomicU64::new(0),
+            further: AtomicU64::new(0),
             working,
             lines: WaitLines::new(),
             doorbells: Doorbells::new(),
@@ -108,8 +79,9 @@ where
         }
     }
 
-    /// Adopts the components' threads, ready to run. `place` returns the parameters of each, and its importance among
-    /// components that wait for a restart, 0 the most important. `restart` calls [`Supervisor::restart_components`]. To be
+    /// Adopts the components' threads: the first of each component is ready to run, the others begin when it works.
+    /// `place` returns the VCPU of each thread, and its importance among components that wait for a restart, 0 the
+    /// most important. `restart` calls [`Supervisor::restart_components`]. To be
     /// called once, before other threads are made.
     ///
     /// # Errors
@@ -117,34 +89,61 @@ where
     pub fn adopt(
         &self,
         first: &mut First,
-        mut place: impl FnMut(&mut First, &Component<'_>) -> Result<(P::Parameters, u64), Status>,
+        mut place: impl FnMut(&mut First, &Thread<'_>) -> Result<(Binding, u64), Status>,
         restart: extern "C" fn(u64) -> !,
     ) -> Result<(), Status> {
-        let archive = archive();
+        let (archive, rank) = (archive(), cores::rank() as u32);
+        for thread in archive.threads_on(rank) {
+            let (binding, importance) = place(first, &thread)?;
+            self.restarts
+                .note(thread.index, thread.component.number, binding, importance);
+        }
         let mut restarter = None;
-        for (index, component) in archive.threads_on(cores::rank() as u32) {
+        for thread in archive.threads_on(rank) {
+            let Thread {
+                index, component, ..
+            } = thread;
+            let (binding, name) = (self.restarts.binding(index), thread_slot(index));
+            if thread.number == 0 {
+                self.threads.adopt(index, name, binding)?;
+            } else {
+                self.threads.adopt_blocked(index, name, binding)?;
+                self.further.fetch_or(1 << index, Relaxed);
+            }
+            if wait_lines::waits(&component, archive) && index == self.waiter(&component, archive) {
+                let sides = self.threads.receive_end(first, index)?;
+                self.lines.open(&component, index, sides)?;
+            }
+            if thread.number != 0 {
+                continue;
+            }
             if component.is(Role::Application) {
                 self.awaited.fetch_or(1 << component.number, Relaxed);
             }
-            let (parameters, importance) = place(first, &component)?;
-            self.restarts
-                .note(index, component.number, parameters.word(), importance);
-            self.threads.adopt(index, thread_slot(index), parameters)?;
             self.doorbells.note(&component, archive);
-            if wait_lines::waits(&component, archive) {
-                let sides = self.threads.receive_end(first, index)?;
-                self.lines.open(&component, sides)?;
-            }
             if component.wiring.on_fault == OnFault::Restart as u32 {
-                restarter = Some(parameters);
+                restarter = Some(binding);
             }
         }
-        if let Some(parameters) = restarter {
+        if let Some(binding) = restarter {
             // It waits until a component is broken, and then runs with the parameters of that component's thread.
-            let restarter = self.threads.spawn(first, restart, parameters)?;
+            let restarter = self.threads.spawn(first, restart, binding)?;
             self.restarts.set_restarter(restarter);
         }
         Ok(())
+    }
+
+    /// Index of the thread of a component that waits for its interrupts and notifications: the first one on an I/O
+    /// VCPU, or else the first one.
+    fn waiter(&self, component: &Component<'_>, archive: Checked<'_>) -> u64 {
+        let threads = archive.threads();
+        let mut of_component = threads.filter(|one| one.component.number == component.number);
+        let first = of_component.clone().next().map_or(0, |first| first.index);
+        let on_io = of_component.find(|one| {
+            let binding = self.restarts.binding(one.index);
+            binding.vcpu != binding.cause
+        });
+        on_io.map_or(first, |thread| thread.index)
     }
 
     /// Runs threads for ever.
@@ -159,21 +158,24 @@ where
         let [mut ended, mut overdrawn] = [0_u64; 2];
         self.threads.run_telling(|index, thread, how| {
             let mut here = archive.threads_on(core);
-            let Some((_, component)) = here.find(|(number, _)| *number == index) else {
+            let Some(found) = here.find(|thread| thread.index == index) else {
                 return self.fault_of_own(index, thread, how);
             };
+            let component = found.component;
             if how == EventKind::Expired {
                 // Reported once, at the second end: a loop without end uses up every budget, and one end alone may be that of a piece
                 // of the budget, with the next one behind it. The budget of a VCPU is there to be used up.
                 let bit = 1 << component.number;
-                if ended & !overdrawn & bit != 0 && component.wiring.budget_ticks != 0 {
+                let is_limited = found.task.is_none() && component.wiring.budget_ticks != 0;
+                if ended & !overdrawn & bit != 0 && is_limited {
                     println!("{partition}.{}: out of budget", component.name());
                     overdrawn |= bit;
                 }
                 ended |= bit;
                 return;
             }
-            let syndrome = fault::report(partition, &component, thread).unwrap_or_default();
+            let syndrome = fault::report(partition, &component, found.number, thread);
+            let syndrome = syndrome.unwrap_or_default();
             if component.wiring.on_fault == OnFault::Fail as u32 {
                 let _does_not_return = environment::fail(first::MONITOR, syndrome);
             }
@@ -200,11 +202,10 @@ where
         }
     }
 
-    /// Gives `restarter` the parameters of the most important thread that waits for a restart of its component.
+    /// Gives `restarter` the VCPU of the most important thread that waits for a restart of its component.
     fn take_place(&self, restarter: u64) {
         if let Some((_, restart)) = self.restarts.next() {
-            let parameters = P::Parameters::of(restart.parameters());
-            self.threads.set_parameters(restarter, parameters);
+            self.threads.set_parameters(restarter, restart.binding());
         }
     }
 
@@ -239,8 +240,8 @@ where
             restart.set_rebuilt(true);
         }
         self.lines.open_again(component, thread_slot(index))?;
-        let parameters = P::Parameters::of(restart.parameters());
-        self.threads.adopt(index, thread_slot(index), parameters)?;
+        self.threads
+            .adopt(index, thread_slot(index), restart.binding())?;
         restart.set_rebuilt(false);
         Ok(())
     }
@@ -266,8 +267,14 @@ where
         status.err().unwrap_or(Status::Ok) as u64
     }
 
-    /// A component reports that it works; with the last application the core does.
+    /// A component reports that it works: its other threads begin. With the last application the core works.
     fn ready(&self, client: u64) -> Result<(), Status> {
+        let further = self.further.load(Relaxed);
+        for (index, restart) in (0..).zip(self.restarts.all()) {
+            if further >> index & 1 != 0 && restart.component() == client {
+                self.threads.wakeup(index);
+            }
+        }
         let bit = 1 << (client % 64);
         let before = self.awaited.fetch_and(!bit, Relaxed);
         if before & bit == 0 || before != bit {

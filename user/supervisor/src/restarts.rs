@@ -1,13 +1,20 @@
 //! Threads that wait for a restart of their components
 
-use bulkhead_abi::kernel::MAX_COMPONENTS;
+use bulkhead_abi::component::MAX_COMPONENT_THREADS;
+use bulkhead_sched::policy::{Binding, ServerId};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicU64};
+
+/// Indices of threads, from 1 on.
+const INDICES: usize = MAX_COMPONENT_THREADS + 1;
+
+const _: () = assert!(INDICES <= u64::BITS as usize, "bits of a word name threads");
 
 /// The facts with which a component and its thread are started again.
 pub(crate) struct Restart {
     component: AtomicU64,
-    parameters: AtomicU64,
+    /// The thread's VCPU, above the one for which it works.
+    binding: AtomicU64,
     importance: AtomicU64,
     /// The component is built again, and its thread does not run yet.
     rebuilt: AtomicBool,
@@ -19,9 +26,13 @@ impl Restart {
         self.component.load(Relaxed)
     }
 
-    /// Parameters of the thread for its policy, in a word.
-    pub(crate) fn parameters(&self) -> u64 {
-        self.parameters.load(Relaxed)
+    /// The VCPU of the thread.
+    pub(crate) fn binding(&self) -> Binding {
+        let word = self.binding.load(Relaxed);
+        Binding {
+            vcpu: ServerId((word >> 16) as u16),
+            cause: ServerId(word as u16),
+        }
     }
 
     pub(crate) fn is_rebuilt(&self) -> bool {
@@ -36,7 +47,7 @@ impl Restart {
 /// All threads of components, and the thread that restarts components.
 pub(crate) struct Restarts {
     /// By index of the thread.
-    all: [Restart; MAX_COMPONENTS],
+    all: [Restart; INDICES],
     /// Threads that wait for a restart, by bit of their index.
     waiting: AtomicU64,
     /// Index of the thread that restarts components.
@@ -49,22 +60,34 @@ impl Restarts {
             all: [const {
                 Restart {
                     component: AtomicU64::new(0),
-                    parameters: AtomicU64::new(0),
+                    binding: AtomicU64::new(0),
                     importance: AtomicU64::new(0),
                     rebuilt: AtomicBool::new(false),
                 }
-            }; MAX_COMPONENTS],
+            }; INDICES],
             waiting: AtomicU64::new(0),
             restarter: AtomicU64::new(0),
         }
     }
 
-    pub(crate) fn note(&self, index: u64, component: usize, parameters: u64, importance: u64) {
+    pub(crate) fn note(&self, index: u64, component: usize, binding: Binding, importance: u64) {
         if let Some(restart) = self.all.get(index as usize) {
+            let word = u64::from(binding.vcpu.0) << 16 | u64::from(binding.cause.0);
             restart.component.store(component as u64, Relaxed);
-            restart.parameters.store(parameters, Relaxed);
+            restart.binding.store(word, Relaxed);
             restart.importance.store(importance, Relaxed);
         }
+    }
+
+    /// All threads, by index.
+    pub(crate) const fn all(&self) -> &[Restart; INDICES] {
+        &self.all
+    }
+
+    /// The VCPU of the thread of that index.
+    pub(crate) fn binding(&self, index: u64) -> Binding {
+        let found = self.all.get(index as usize);
+        found.map_or(Binding::main(ServerId(0)), Restart::binding)
     }
 
     pub(crate) fn set_restarter(&self, index: u64) {

@@ -15,7 +15,9 @@ use core::sync::atomic::{AtomicBool, AtomicU64};
 
 /// Events for which a component waits.
 struct Line {
-    /// Slots of the two sides of its thread's end-point; 0 = it has none.
+    /// Index of the thread that may wait.
+    thread: AtomicU64,
+    /// Slots of the two sides of the thread's end-point; 0 = it has none.
     receive: AtomicU64,
     send: AtomicU64,
     /// The level that it completes by waiting again; 0 = it has no function.
@@ -55,9 +57,11 @@ impl WaitLines {
     pub(crate) fn open(
         &self,
         component: &Component<'_>,
+        thread: u64,
         [receive, send]: [u64; 2],
     ) -> Result<(), Status> {
         let line = self.0.get(component.number).ok_or(Status::BadArgument)?;
+        line.thread.store(thread, Relaxed);
         line.receive.store(receive, Relaxed);
         line.send.store(send, Relaxed);
         line.intid.store(component.wiring.intid.into(), Relaxed);
@@ -108,6 +112,9 @@ impl WaitLines {
         client: u64,
     ) -> Result<u64, Status> {
         let line = self.of(client)?;
+        if line.thread.load(Relaxed) != threads.current() {
+            return Err(Status::BadArgument);
+        }
         let intid = line.intid.load(Relaxed);
         if line.raised.swap(false, Relaxed) && intid != 0 {
             match call(first::INTERRUPT, Operation::Complete, [intid]) {
@@ -125,6 +132,7 @@ impl WaitLines {
 impl Line {
     const fn new() -> Self {
         Self {
+            thread: AtomicU64::new(0),
             receive: AtomicU64::new(0),
             send: AtomicU64::new(0),
             intid: AtomicU64::new(0),

@@ -136,16 +136,18 @@ impl System<'_> {
     fn vcpus(&mut self, class: Class) -> std::fmt::Result {
         self.head("memory = \"2 MiB\"")?;
         let name = self.name.clone();
+        self.schedule(class)?;
+        let mut tasks = Vec::new();
+        for number in 0..self.between(2, 6) {
+            tasks.extend(self.vcpu(class, number)?);
+        }
+        let components =
+            include_str!("vcpus.toml").replace("PARTITION", &format!("partition.{name}"));
         writeln!(
             self.text,
-            "[partition.{name}.component.vcpus]\nrole = \"boot\"\nimage = {{ crate = \"bulkhead-vcpus\" }}"
-        )?;
-        self.schedule(class)?;
-        let count = self.between(2, 6);
-        for number in 0..count {
-            self.vcpu(class, number)?;
-        }
-        Ok(())
+            "{components}tasks = [\"{}\"]",
+            tasks.join("\", \"")
+        )
     }
 
     fn schedule(&mut self, class: Class) -> std::fmt::Result {
@@ -171,8 +173,8 @@ impl System<'_> {
         Ok(())
     }
 
-    /// A VCPU with one task or two, with jobs as long as its budget allows.
-    fn vcpu(&mut self, class: Class, number: u64) -> std::fmt::Result {
+    /// A VCPU with one task or two, with jobs as long as its budget allows. Returns the names of the tasks.
+    fn vcpu(&mut self, class: Class, number: u64) -> Result<Vec<String>, std::fmt::Error> {
         let name = self.name.clone();
         let shortest = if class == Class::Slots { 20_000 } else { 2_000 };
         let period_us = self.between(shortest, 25 * shortest.min(4_000));
@@ -195,14 +197,17 @@ impl System<'_> {
             self.text,
             "[partition.{name}.vcpu.v{number}]\nC = \"{capacity} ns\"\nT = \"{period_us} us\"\n{place}"
         )?;
+        let mut names = Vec::new();
         for task in 0..tasks {
             let period_us = period_us * self.between(1, 2);
+            let task = format!("t{number}-{task}");
             writeln!(
                 self.text,
-                "[partition.{name}.task.t{number}-{task}]\nvcpu = \"v{number}\"\nwcet = \"{wcet} ns\"\nperiod = \"{period_us} us\""
+                "[partition.{name}.task.{task}]\nvcpu = \"v{number}\"\nwcet = \"{wcet} ns\"\nperiod = \"{period_us} us\""
             )?;
+            names.push(task);
         }
-        Ok(())
+        Ok(names)
     }
 
     fn pipes(&mut self) -> std::fmt::Result {

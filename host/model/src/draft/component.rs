@@ -29,7 +29,7 @@ pub(crate) struct ComponentDraft {
     pub(crate) memory: Field<u64>,
     pub(crate) stack: Field<u64>,
     pub(crate) priority: Field<u64>,
-    pub(crate) task: Field<String>,
+    pub(crate) tasks: Field<Vec<At<String>>>,
     pub(crate) budget: Field<u64>,
     pub(crate) period: Field<u64>,
     pub(crate) criticality: Field<Criticality>,
@@ -58,8 +58,14 @@ impl SharedDraft {
 }
 
 /// Names of the parts of a partition that one component can own, in the order of [`Part`].
-pub(crate) const PART_NAMES: [&str; Part::ALL.len()] =
-    ["console", "trace", "heartbeat", "monitor", "interrupts"];
+pub(crate) const PART_NAMES: [&str; Part::ALL.len()] = [
+    "console",
+    "trace",
+    "heartbeat",
+    "monitor",
+    "interrupts",
+    "admission",
+];
 
 /// Bytes of a stack where the description is silent.
 pub(crate) const STACK_DEFAULT: u64 = 16 << 10;
@@ -83,7 +89,7 @@ impl ComponentDraft {
             memory: section.number("memory"),
             stack: section.number("stack"),
             priority: section.number("priority"),
-            task: section.text("task"),
+            tasks: section.texts("tasks"),
             budget: section.number("budget"),
             period: section.number("period"),
             criticality: section.choice("criticality", choices::CRITICALITIES.values),
@@ -112,7 +118,18 @@ impl ComponentDraft {
 
     /// Returns whether it has a thread; yes where what gives it one is broken.
     pub(crate) fn has_thread(&self) -> bool {
-        !self.priority.is_absent() || !self.task.is_absent()
+        !self.priority.is_absent() || !self.tasks.is_absent()
+    }
+
+    /// Names of its tasks.
+    pub(crate) fn task_names(&self) -> impl Iterator<Item = &String> {
+        let tasks = self.tasks.given().into_iter();
+        tasks.flat_map(|tasks| tasks.value.iter().map(|task| &task.value))
+    }
+
+    /// Number of its threads.
+    pub(crate) fn thread_count(&self) -> usize {
+        usize::from(!self.priority.is_absent()) + self.task_names().count()
     }
 
     /// Rank of its core in the partition; nothing where that is broken.

@@ -159,23 +159,26 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.component.*.priority",
         shape: Shape::Number(0, LEAST_PRIORITY as u64),
         presence: Default("no thread: it only answers invocations"),
-        meaning: "Gives it a thread of that priority, 0 the most important.",
+        meaning: "Gives it a thread of that priority, 0 the most important, below 61. Beside VCPUs it must be less \
+                  important than all of them: where `order` is `fixed-priority`, than their priorities, else 48 or \
+                  more.",
         example: "priority = 1",
     },
     Key {
-        path: "partition.*.component.*.task",
-        shape: Shape::Text,
-        presence: Default("no task: its `priority` gives it a thread, or nothing does"),
-        meaning: "Instead of `priority`: gives it a thread that executes this task of the partition. The thread runs \
-                  on the task's VCPU and is charged to that budget. The scheduler must be one with VCPUs, \
-                  `bulkhead-vcpus`.",
-        example: "task = \"reply\"",
+        path: "partition.*.component.*.tasks",
+        shape: Shape::Texts,
+        presence: Default("no tasks"),
+        meaning: "Tasks of the partition that the component executes, each on a thread of its own, on the task's VCPU \
+                  and within its budget. With a `priority` the component has one thread more, its first; without, the \
+                  first thread executes the task that is described first. The other threads begin when the component \
+                  reports that it works.",
+        example: "tasks = [\"reply\"]",
     },
     Key {
         path: "partition.*.component.*.budget",
         shape: Shape::Time,
         presence: Default("as much as there is"),
-        meaning: "Processor time that its thread may use in every `period`, whatever it does: the kernel \
+        meaning: "Processor time that its thread with the `priority` may use in every `period`, whatever it does: the kernel \
                   ends it, and the less important ones run. Goes with `period`.",
         example: "budget = \"200 us\"",
     },

@@ -142,7 +142,7 @@ fn a_partition_without_stages_has_no_input() {
     let other = r#"
 [partition.control.component.other]
 role = "scheduler"
-image = { crate = "bulkhead-vcpus" }
+image = { crate = "bulkhead-pipeline" }
 core = 1
 owns = ["monitor"]
 "#;

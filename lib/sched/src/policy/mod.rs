@@ -20,4 +20,4 @@ pub use fixed_priority::{FixedPriority, NonPreemptive, Preemptive, Priority, Rou
 pub use interface::{Pick, Policy};
 pub use server::{Membership, ServerId, Servers};
 pub use time_table::{Slot, TimeTable};
-pub use vcpus::{Binding, Order, Place, VcpuBudget, Vcpus};
+pub use vcpus::{BACKGROUND, Binding, Order, Place, VcpuBudget, Vcpus};

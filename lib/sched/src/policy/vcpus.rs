@@ -17,20 +17,23 @@ use crate::policy::fixed_priority::Priority;
 use crate::policy::interface::{Pick, Policy};
 use crate::policy::server::{Membership, ServerId, Servers};
 use crate::queue::LEVELS;
-use crate::thread::{Refusal, ThreadId, Time};
+use crate::thread::{NEVER, Refusal, ThreadId, Time};
 
-/// Budget of either kind of VCPU.
+/// Budget of a VCPU of any kind.
 #[derive(Clone, Copy, Debug)]
 pub enum VcpuBudget<const K: usize> {
+    /// A priority without a limit.
+    Whole,
     /// A Main VCPU.
     Main(Sporadic<K>),
     /// An I/O VCPU.
     Io(BandwidthPreserving),
 }
 
-macro_rules! either {
-    ($budget:expr, $name:ident => $call:expr) => {
+macro_rules! limited {
+    ($budget:expr, $name:ident => $call:expr, $whole:expr) => {
         match $budget {
+            VcpuBudget::Whole => $whole,
             VcpuBudget::Main($name) => $call,
             VcpuBudget::Io($name) => $call,
         }
@@ -39,25 +42,25 @@ macro_rules! either {
 
 impl<const K: usize> Budget for VcpuBudget<K> {
     fn ready(&mut self, now: Time) {
-        either!(self, budget => budget.ready(now));
+        limited!(self, budget => budget.ready(now), {});
     }
     fn stop(&mut self, now: Time) {
-        either!(self, budget => budget.stop(now));
+        limited!(self, budget => budget.stop(now), {});
     }
     fn idle(&mut self, now: Time) {
-        either!(self, budget => budget.idle(now));
+        limited!(self, budget => budget.idle(now), {});
     }
     fn charge(&mut self, from: Time, until: Time) {
-        either!(self, budget => budget.charge(from, until));
+        limited!(self, budget => budget.charge(from, until), {});
     }
     fn available(&self, now: Time) -> Time {
-        either!(self, budget => budget.available(now))
+        limited!(self, budget => budget.available(now), NEVER)
     }
     fn next_replenishment(&self, now: Time) -> Time {
-        either!(self, budget => budget.next_replenishment(now))
+        limited!(self, budget => budget.next_replenishment(now), NEVER)
     }
     fn deadline(&self) -> Time {
-        either!(self, budget => budget.deadline())
+        limited!(self, budget => budget.deadline(), NEVER)
     }
 }
 
@@ -103,6 +106,9 @@ impl Binding {
 const LEAST: Priority = Priority(LEVELS as u8 - 1);
 /// Of all Main VCPUs, where deadlines order them: a band.
 const SAME: Priority = Priority(0);
+/// Where rates or deadlines order VCPUs, the priorities of threads are this one and less important ones: they run while
+/// no VCPU does.
+pub const BACKGROUND: Priority = Priority(48);
 
 /// Policy of up to `M` VCPUs (at most 128) for up to `N` threads, with up to `K` chunks of budget
 /// per Main VCPU, in up to `P` time partitions under a table of up to `S` slots.
@@ -204,13 +210,38 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         Ok(id)
     }
 
+    /// Adds a priority, in TP0, for threads that have no VCPU: with a budget, or without a limit.
+    ///
+    /// # Errors
+    /// [`Refusal`]: C or T are bad, there is no room, the priority is that of a band, or more important than
+    /// [`BACKGROUND`] where rates or deadlines order VCPUs.
+    pub fn add_priority(
+        &mut self,
+        priority: Priority,
+        limits: Option<Capacity>,
+        now: Time,
+    ) -> Result<ServerId, Refusal> {
+        let is_ordered = self.order == Order::FixedPriority || priority >= BACKGROUND;
+        if !is_ordered || self.servers.is_band(0, priority) {
+            return Err(Refusal::BadParameters);
+        }
+        let budget = match limits {
+            None => VcpuBudget::Whole,
+            Some(limits) => VcpuBudget::Main(Sporadic::new(limits, now)?),
+        };
+        let id = self.servers.add_server_to(0, budget, priority)?;
+        self.periods[usize::from(id.0)] = [limits.map_or(NEVER, |limits| limits.period); 2];
+        Ok(id)
+    }
+
     /// Gives Main VCPUs their priorities, and I/O VCPUs those of the VCPUs for which they work.
     fn rank(&mut self, now: Time) {
+        // A server at a priority of its own keeps it.
+        let is_ranked = |priority: Priority| priority < BACKGROUND || priority == LEAST;
         let main = |id: &u16| {
-            matches!(
-                self.servers.budget(ServerId(*id)),
-                Some(VcpuBudget::Main(_))
-            )
+            let id = ServerId(*id);
+            matches!(self.servers.budget(id), Some(VcpuBudget::Main(_)))
+                && self.servers.priority(id).is_some_and(is_ranked)
         };
         let mut mains = [ServerId(0); M];
         let mut count = 0;
@@ -223,7 +254,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         };
         mains.sort_unstable_by_key(|id| (self.periods[usize::from(id.0)], *id));
         for (rank, &id) in mains.iter().enumerate() {
-            let priority = Priority(rank.min(LEVELS - 1) as u8);
+            let priority = Priority(rank.min(usize::from(BACKGROUND.0) - 1) as u8);
             self.servers.change(id, priority, |_| {}, now);
         }
         for id in (0..M as u16).map(ServerId) {
@@ -267,7 +298,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
     fn checked(&self, binding: Binding) -> Result<Binding, Refusal> {
         let is_main = |id| matches!(self.servers.budget(id), Some(VcpuBudget::Main(_)));
         let fits = match self.servers.budget(binding.vcpu) {
-            Some(VcpuBudget::Main(_)) => binding.cause == binding.vcpu,
+            Some(VcpuBudget::Main(_) | VcpuBudget::Whole) => binding.cause == binding.vcpu,
             Some(VcpuBudget::Io(_)) => {
                 let [shortest, longest] = self.periods[usize::from(binding.vcpu.0)];
                 let within = |period: &[Time; 2]| (shortest..=longest).contains(&period[0]);

@@ -9,16 +9,16 @@
 use crate::environment::{Resources, one};
 use bulkhead_abi::component::{
     BOOT, COMPONENT_CORES, MAX_SHARED, OnFault, Part, Role, SCHEDULER_FREE, interface_slot,
-    thread_slot, token,
+    stack_top, thread_slot, token,
 };
 use bulkhead_abi::guest::GuestPage;
-use bulkhead_abi::kernel::{ALL, Kind, MAX_COMPONENTS, Operation, SLOTS, STACK_TOP, Status, first};
+use bulkhead_abi::kernel::{ALL, Kind, MAX_COMPONENTS, Operation, SLOTS, Status, first};
 use bulkhead_abi::name_text;
 use bulkhead_component::First;
 use bulkhead_component::call::call;
 use bulkhead_component::cores::{self, Root};
-use bulkhead_component::first::{Position, empty, leaf_of};
-use bulkhead_formats::archive::{Checked, Component, Flaw, Invocation};
+use bulkhead_component::first::{Position, TASK, empty, leaf_of};
+use bulkhead_formats::archive::{Checked, Component, Flaw, Invocation, Thread};
 use core::fmt;
 
 /// Reason for which a partition is not built, or has ended.
@@ -64,8 +64,8 @@ impl From<Status> for Refusal {
 struct Made {
     component: u64,
     leaf: u64,
-    /// Place of its thread.
-    thread: Position,
+    /// Place of its first thread; its other threads are behind it.
+    threads: Position,
     /// Page of a scheduler's SCB.
     scb: u64,
     /// Range of pages and slots from which a restartable component is created.
@@ -183,9 +183,9 @@ impl Builder {
         let [thread, _, scheduler] =
             first.schedule_in([slot, leaf, scb], component.packed, under)?;
         self.cores[rank] = Some(Core { scheduler, time });
-        for (index, component) in self.archive.threads_on(rank as u32) {
+        for thread in self.archive.threads_on(rank as u32) {
             let slot = self.first.slot();
-            self.thread(index, &component, slot)?;
+            self.thread(&thread, slot)?;
         }
         Ok(Ward {
             thread,
@@ -225,12 +225,16 @@ impl Builder {
     fn one(&mut self, component: &Component<'_>) -> Result<(), Status> {
         let again = component.wiring.on_fault == OnFault::Restart as u32;
         let involved = self.invocations_of(component).count() as u64;
+        let threads = u64::from(component.wiring.threads());
         let first = &mut self.first;
         if again {
-            first.keep_together(OWN_SLOTS + involved);
+            first.keep_together(OWN_SLOTS + threads + involved);
         }
         let from = first.position();
-        let [component_slot, leaf, thread_slot, scratch] = [(); 4].map(|()| first.slot());
+        let [component_slot, leaf, thread_slot] = [(); 3].map(|()| first.slot());
+        // One slot is handed out also where it has no thread.
+        (1..threads).for_each(|_| _ = first.slot());
+        let scratch = first.slot();
         let given = Resources {
             page: self.page,
             pulses: &self.pulses,
@@ -243,9 +247,9 @@ impl Builder {
             true => first.furnish(&slots, pool)?,
             false => 0,
         };
-        // Created after the objects that it refers to.
-        let thread = Position {
-            page: first.page(),
+        // Created after the objects that they refer to.
+        let threads = Position {
+            page: first.pages(threads.max(1)),
             slot: thread_slot,
         };
         let parts = if again {
@@ -258,24 +262,32 @@ impl Builder {
         self.made[component.number] = Made {
             component: component_slot,
             leaf,
-            thread,
+            threads,
             scb,
             parts,
         };
         Ok(())
     }
 
-    /// Creates a component's thread. Only the scheduler of its core, the calling one, keeps a
+    /// Creates a thread of a component. Only the scheduler of its core, the calling one, keeps a
     /// capability; it passes through a slot here.
-    fn thread(&self, index: u64, component: &Component<'_>, slot: u64) -> Result<(), Status> {
+    fn thread(&self, thread: &Thread<'_>, slot: u64) -> Result<(), Status> {
+        let &Thread {
+            index,
+            component,
+            number,
+            ..
+        } = thread;
         let core = self.cores.get(component.wiring.core as usize);
         let scheduler = self.archive.scheduler(component.wiring.core);
         let (Some(Some(core)), Some(scheduler)) = (core, scheduler) else {
             return Ok(());
         };
         let made = self.made[component.number];
-        let entry = component.packed.entry;
-        let words = [made.thread.page, slot, made.component, entry, STACK_TOP];
+        let entry = component.packed.entry + if number == 0 { 0 } else { TASK };
+        let stack = stack_top(number, component.wiring.stack_pages.into());
+        let page = made.threads.page + number;
+        let words = [page, slot, made.component, entry, stack];
         call(first::MEMORY, Operation::MakeThread, words)?;
         call(slot, Operation::Bind, [core.scheduler, index, core.time])?;
         let leaf = self.made[scheduler.number].leaf;
@@ -322,19 +334,30 @@ impl Builder {
     /// `Resting` and `InUse`: a core may still refer to the old component, or a thread is inside:
     /// to be called again.
     pub(crate) fn restart(&mut self, number: usize) -> Result<(), Status> {
-        let found = self.archive.threads().find(|(_, one)| one.number == number);
-        let (index, component) = found.ok_or(Status::BadArgument)?;
+        let found = self.archive.components().nth(number);
+        let component = found.ok_or(Status::BadArgument)?;
         let made = self.made[number];
         let [from, to] = made.parts.ok_or(Status::BadArgument)?;
-        self.take_apart(index, &component, [from, to])?;
+        self.take_apart(&component, [from, to])?;
         let end = self.first.position();
         self.first.go_to(from);
-        let built = self.build_again(index, &component);
+        let built = self.build_again(&component);
         self.first.go_to(end);
         built
     }
 
-    fn build_again(&mut self, index: u64, component: &Component<'_>) -> Result<(), Status> {
+    /// Threads of a component.
+    fn threads_of(
+        &self,
+        component: &Component<'_>,
+    ) -> impl Iterator<Item = Thread<'static>> + use<> {
+        let (archive, number) = (self.archive, component.number);
+        archive
+            .threads()
+            .filter(move |thread| thread.component.number == number)
+    }
+
+    fn build_again(&mut self, component: &Component<'_>) -> Result<(), Status> {
         self.one(component)?;
         let made = self.made[component.number];
         let Some([from, to]) = made.parts else {
@@ -348,19 +371,22 @@ impl Builder {
         for pair in self.invocations_of(component) {
             self.connect(&pair)?;
         }
-        self.thread(index, component, made.thread.slot)
+        self.threads_of(component)
+            .try_for_each(|thread| self.thread(&thread, made.threads.slot + thread.number))
     }
 
     /// Releases everything from which a component was created. Capabilities that others still hold
     /// become invalid.
     fn take_apart(
         &self,
-        index: u64,
         component: &Component<'_>,
         [from, to]: [Position; 2],
     ) -> Result<(), Status> {
         if let Some(scheduler) = self.archive.scheduler(component.wiring.core) {
-            remove(self.made[scheduler.number].leaf, thread_slot(index))?;
+            let leaf = self.made[scheduler.number].leaf;
+            for thread in self.threads_of(component) {
+                remove(leaf, thread_slot(thread.index))?;
+            }
         }
         let provided = |pair: &Invocation<'_>| pair.provider.number == component.number;
         for pair in self.archive.invocations().filter(provided) {

@@ -4,7 +4,8 @@ use crate::build::{Pulses, SharedPages, copy};
 use crate::space::Space;
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::component::{
-    ComponentInfo, IDENTITY, INFO_ADDRESS, OnFault, Part, Role, Shared, SharedMemory, Wiring,
+    ComponentInfo, IDENTITY, INFO_ADDRESS, NO_THREAD, OnFault, Part, Role, Shared, SharedMemory,
+    Wiring,
 };
 use bulkhead_abi::guest::{
     ChannelEnd, ChannelKind, Function, GuestInfo, GuestPage, Role as EndRole,
@@ -39,9 +40,9 @@ pub(crate) fn one(
     let info = &page.info;
     let wiring = component.wiring;
     let identity = component.number as u64 + IDENTITY;
-    let stack = u64::from(wiring.stack_pages);
+    let stacks = [wiring.threads(), wiring.stack_pages].map(u64::from);
     let again = wiring.on_fault == OnFault::Restart as u32;
-    let slots = first.component_with(component.packed, identity, stack, again)?;
+    let slots = first.component_with(component.packed, identity, stacks, again)?;
     let mut space = Space::new(&slots);
     let mut about = ComponentInfo::new_zeroed();
     describe(&mut about, archive, component, info);
@@ -63,13 +64,13 @@ pub(crate) fn one(
     if let Some(function) = place.and_then(|place| page.functions.get(place)) {
         about.function = self::function(first, &mut space, function)?;
     }
+    let [page, pages] = archive.timing();
+    if pages != 0 && (component.is(Role::Scheduler) || wiring.tasks != 0) {
+        let address = space.memory(first, first::ARCHIVE, [page, pages], Rights::Read)?;
+        about.timing = [address, pages * PAGE_SIZE];
+    }
     if component.is(Role::Scheduler) {
         about.archive = space.memory(first, first::ARCHIVE, [0, 1], Rights::Read)?;
-        let [page, pages] = archive.timing();
-        if pages != 0 {
-            let address = space.memory(first, first::ARCHIVE, [page, pages], Rights::Read)?;
-            about.timing = [address, pages * PAGE_SIZE];
-        }
         let pages = u64::from(wiring.memory_pages);
         pool = [first.pages(pages), pages];
         lies_at(first, pool[0], &mut about);
@@ -80,7 +81,7 @@ pub(crate) fn one(
     // be a driver itself.
     let waits = |one: &Wiring| one.intid != 0 || one.doorbells != 0;
     let mut threads = archive.threads_on(wiring.core);
-    let waited_for = waits(wiring) || threads.any(|(_, one)| waits(one.wiring));
+    let waited_for = waits(wiring) || threads.any(|one| waits(one.component.wiring));
     let listens = component.is(Role::Scheduler) && waited_for;
     if mine(Part::Monitor) {
         copy(slots.leaf, first::MONITOR, first::MONITOR)?;
@@ -108,7 +109,8 @@ fn give_lines(leaf: u64, lines: Option<[u64; 2]>) -> Result<(), Status> {
 /// the threads of its core.
 fn lines(archive: Checked<'_>, component: &Component<'_>, info: &GuestInfo) -> Option<[u64; 2]> {
     let wiring = component.wiring;
-    let threads = archive.threads_on(wiring.core).map(|(_, one)| one.wiring);
+    let threads = archive.threads_on(wiring.core);
+    let threads = threads.map(|one| one.component.wiring);
     let (mut low, mut high) = (u64::MAX, 0);
     for one in threads.chain([wiring]) {
         let rings = |place: &usize| one.doorbells >> place & 1 != 0;
@@ -168,8 +170,13 @@ fn describe(
     about.guest.argument = info.argument;
     about.guest.memory = [component.image_end(), 0];
     about.name = component.packed.name;
-    about.number = component.number as u32;
-    about.needs = component.wiring.needs;
+    about.number = component.number as u8;
+    about.needs = component.wiring.needs as u16;
+    let mut threads = archive.threads();
+    let first = threads.find(|one| one.component.number == component.number);
+    about.first_thread = first.map_or(0, |first| first.index as u16);
+    about.first_has_priority = u8::from(component.wiring.priority != NO_THREAD);
+    about.tasks = component.wiring.tasks as u16;
     for ((_, interface), place) in archive.interfaces().zip(&mut about.interfaces) {
         *place = interface.name;
     }

@@ -64,8 +64,9 @@ fn build(mut first: First) -> Result<Ward, Refusal> {
     }
     let applications = archive
         .threads()
-        .filter(|(_, one)| one.is(Role::Application));
-    let cores = applications.fold(0, |cores, (_, one)| cores | 1 << one.wiring.core);
+        .map(|thread| thread.component)
+        .filter(|one| one.is(Role::Application));
+    let cores = applications.fold(0, |cores, one| cores | 1 << one.wiring.core);
     AWAITED.store(cores, Relaxed);
     let ward = built.populate()?;
     shared_builder::keep(built);
@@ -113,7 +114,7 @@ fn watch(ward: &Ward) -> Result<Infallible, Refusal> {
     }
     // Threads of the scheduler print in turn.
     let report =
-        |builder: &mut Builder| fault::report(builder.partition(), &ward.component, ward.thread);
+        |builder: &mut Builder| fault::report(builder.partition(), &ward.component, 0, ward.thread);
     Err(Refusal::Faulted(alone(report)?))
 }
 

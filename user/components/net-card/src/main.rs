@@ -48,7 +48,9 @@ fn pass(env: &Environment, mut incoming: Incoming<'static, Opened>, mut received
     let mut all = 0;
     let mut mute = false;
     loop {
-        incoming.acknowledge();
+        if !fault.is_storming(all) {
+            incoming.acknowledge();
+        }
         let passed = received.pass(|into| incoming.receive(into));
         all += passed.count;
         fault.after(all);

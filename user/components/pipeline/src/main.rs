@@ -20,7 +20,7 @@ use bulkhead_abi::kernel::{Archive, Operation, Status, first};
 use bulkhead_abi::name_text;
 use bulkhead_component::call::call;
 use bulkhead_component::{Environment, First, environment, fault};
-use bulkhead_formats::archive::Checked;
+use bulkhead_formats::archive::{Checked, Thread};
 use bulkhead_sched::policy::{FixedPriority, Preemptive, Priority};
 use bulkhead_slite::{Threads, run_nested};
 use core::sync::atomic::Ordering::Relaxed;
@@ -54,11 +54,13 @@ fn run(first: First) -> ! {
         panic!("{partition}: the pipeline cannot be started: {status:?}")
     }
     THREADS.run_telling(|index, thread, how| {
-        let stopped = archive.threads().find(|(number, _)| *number == index);
-        let Some((_, component)) = stopped.filter(|_| how == EventKind::Faulted) else {
+        let stopped = archive.threads().find(|thread| thread.index == index);
+        let Some(stopped) = stopped.filter(|_| how == EventKind::Faulted) else {
             return;
         };
-        let syndrome = fault::report(partition, &component, thread).unwrap_or_default();
+        let component = stopped.component;
+        let syndrome = fault::report(partition, &component, stopped.number, thread);
+        let syndrome = syndrome.unwrap_or_default();
         if component.wiring.on_fault == OnFault::Fail as u32 {
             let _does_not_return = environment::fail(first::MONITOR, syndrome);
         }
@@ -71,7 +73,10 @@ fn start(mut first: First, env: &Environment, archive: Checked<'_>) -> Result<()
     THREADS.prepare(&mut first)?;
     let mut isolated = 0;
     let mut priorities = [0; MOST];
-    for (index, component) in archive.threads() {
+    for Thread {
+        index, component, ..
+    } in archive.threads()
+    {
         let priority = component.wiring.priority as u8;
         THREADS.adopt(index, thread_slot(index), Priority(priority))?;
         if component.is(Role::Application) && 2 * isolated < MOST {

@@ -4,6 +4,7 @@
 use super::First;
 use crate::call::{Answer, call};
 use bulkhead_abi::PAGE_SIZE;
+use bulkhead_abi::component::stack_top;
 use bulkhead_abi::kernel::{
     IMAGE, Operation, Packed, Rights, SCB_ADDRESS, STACK_PAGES, STACK_TOP, Status, first,
 };
@@ -11,6 +12,9 @@ use core::sync::atomic::AtomicU64;
 
 /// Bytes from a component's entry to where invocations arrive: see [`crate::start`].
 pub(crate) const INVOKED: u64 = 16;
+
+/// Bytes from a component's entry to where the threads of its tasks begin.
+pub const TASK: u64 = 20;
 
 /// Address at which a subsystem finds the page that it shares with its parent.
 pub const SHARED_ADDRESS: u64 = STACK_TOP;
@@ -71,11 +75,11 @@ impl First {
     /// # Errors
     /// The kernel's refusal.
     pub fn component(&mut self, packed: &Packed, identity: u64) -> Result<Component, Status> {
-        self.component_with(packed, identity, STACK_PAGES, false)
+        self.component_with(packed, identity, [1, STACK_PAGES], false)
     }
 
-    /// Creates it with a stack of so many pages. A component that is created `again` gets copies of
-    /// its data, because the archive keeps the original.
+    /// Creates it with so many stacks ([`stack_top`]) of so many pages. A component that is created `again` gets
+    /// copies of its data, because the archive keeps the original.
     ///
     /// # Errors
     /// The kernel's refusal.
@@ -83,7 +87,7 @@ impl First {
         &mut self,
         packed: &Packed,
         identity: u64,
-        stack_pages: u64,
+        [threads, stack_pages]: [u64; 2],
         again: bool,
     ) -> Result<Component, Status> {
         let mut pages = [0; 3];
@@ -105,9 +109,15 @@ impl First {
                 call(last, Operation::Map, words)?;
             }
         }
-        for page in 1..=stack_pages {
-            let number = self.page();
-            map_in(last, STACK_TOP - page * PAGE_SIZE, number)?;
+        for thread in 0..threads.max(1) {
+            for page in 1..=stack_pages {
+                let number = self.page();
+                map_in(
+                    last,
+                    stack_top(thread, stack_pages) - page * PAGE_SIZE,
+                    number,
+                )?;
+            }
         }
         let table = self.make(Operation::MakeTable, [0])?;
         let leaf = self.make(Operation::MakeTable, [1])?;

@@ -7,7 +7,7 @@ use crate::quantity::{LONGEST_NS, time_text};
 crate::rules::declaration::rule! {
     Error, "component-budget",
     "a budget goes with a period that is no shorter, and with a priority",
-    "The component's thread may use the budget once in every period. A component without a \
+    "The component's thread with the priority may use the budget once in every period. A component without a \
      priority has no thread that could use it.",
     check
 }
@@ -38,8 +38,8 @@ fn problem(component: &ComponentDraft) -> Option<String> {
         (Field::Absent, Field::Absent) | (Field::Broken, _) | (_, Field::Broken) => None,
         (Field::Given(_), Field::Absent) => Some("it has no `period`".into()),
         (Field::Absent, Field::Given(_)) => Some("a `period` alone says nothing".into()),
-        _ if !component.task.is_absent() => {
-            Some("the VCPU of the component's task has the budget".into())
+        _ if component.priority.is_absent() && !component.tasks.is_absent() => {
+            Some("the VCPUs of the component's tasks have budgets".into())
         }
         _ if component.priority.is_absent() => Some("the component has no thread".into()),
         (Field::Given(budget), Field::Given(period)) => {

@@ -1,25 +1,64 @@
-//! A component's thread is one task, and a task one component's
+//! A component's tasks
 
 use crate::diagnostic::Report;
+use crate::document::At;
 use crate::draft::{ComponentDraft, Draft, PartitionDraft};
 use crate::suggestion::advice;
+use bulkhead_abi::component::{MAX_COMPONENT_THREADS, OnFault};
+use bulkhead_abi::timing::MAX_TASKS;
 
 crate::rules::declaration::rule! {
     Error, "component-task",
-    "a component's task is one of its partition, on its core, no other component's, and in place of a priority",
-    "The task gives the VCPU on which the component's thread runs. The thread's time is charged to this VCPU, and the \
-     analysis computes the task's bound.",
+    "a component's tasks are tasks of its partition, on its core, no other component's, and few enough",
+    "Each task is executed by one thread of one component, on the task's VCPU; the analysis computes its bound. The components \
+     of a partition execute its first 16 tasks and have 24 threads. A component with several threads cannot be restarted: \
+     one of them may be inside of another component when another one faults.",
     check
 }
 
 fn check(draft: &Draft, report: &mut Report) {
     for (partition, component) in super::all(draft) {
-        let Some(task) = component.task.given() else {
-            continue;
-        };
-        if let Some((problem, help)) = problem(partition, component, &task.value) {
-            let message = format!("`{}` {problem}", component.path(partition));
-            report.add(RULE.at(&task.span, message).here("here").help(help));
+        for task in component
+            .tasks
+            .given()
+            .into_iter()
+            .flat_map(|all| &all.value)
+        {
+            if let Some((problem, help)) = problem(partition, component, task) {
+                let message = format!("`{}` {problem}", component.path(partition));
+                report.add(RULE.at(&task.span, message).here("here").help(help));
+            }
+        }
+        if let Some(tasks) = component.tasks.given()
+            && component.thread_count() > 1
+            && component.on_fault.value() == Some(OnFault::Restart)
+        {
+            let count = component.thread_count();
+            let message = format!(
+                "`{}` has {count} threads, and only components with one can be restarted",
+                component.path(partition)
+            );
+            report.add(RULE.at(&tasks.span, message).here("here").help(
+                "write `on_fault = \"stop\"` or `\"fail\"`, or give each task a component of its own",
+            ));
+        }
+    }
+    for partition in &draft.partitions {
+        let threads = partition
+            .components
+            .iter()
+            .map(ComponentDraft::thread_count);
+        let count: usize = threads.sum();
+        if count > MAX_COMPONENT_THREADS {
+            let name = &partition.name;
+            let message = format!(
+                "the components of `{}` have {count} threads, and {MAX_COMPONENT_THREADS} is the limit",
+                name.value
+            );
+            report.add(
+                RULE.at(&name.span, message)
+                    .help("execute several tasks in one, or move some to another partition"),
+            );
         }
     }
 }
@@ -27,27 +66,43 @@ fn check(draft: &Draft, report: &mut Report) {
 fn problem(
     partition: &PartitionDraft,
     component: &ComponentDraft,
-    name: &str,
+    name: &At<String>,
 ) -> Option<(String, String)> {
-    let found = partition.tasks.iter().find(|task| task.name.value == name);
-    let Some(task) = found else {
+    let name = &name.value;
+    let found = partition
+        .tasks
+        .iter()
+        .position(|task| task.name.value == *name);
+    let Some(number) = found else {
         let names = partition.tasks.iter();
         let names: Vec<_> = names.map(|task| task.name.value.as_str()).collect();
-        let problem = format!("is no task `{name}`");
+        let problem = format!("executes a task `{name}`, which the partition does not have");
         return Some((problem, advice(name, "task", &names)));
     };
-    if component.priority.given().is_some() {
-        let problem = "has a priority and is a task".to_owned();
-        return Some((problem, "leave `priority` out: its VCPU has one".into()));
+    if number >= MAX_TASKS {
+        let problem = format!(
+            "executes `{name}`, task {} of the partition, and components execute the first {MAX_TASKS}",
+            number + 1
+        );
+        return Some((
+            problem,
+            "execute several tasks in one, or move some to another partition".into(),
+        ));
     }
-    let same = |other: &&ComponentDraft| {
-        other.name.value != component.name.value
-            && other.task.given().is_some_and(|task| task.value == name)
-    };
-    if let Some(other) = partition.components.iter().find(same) {
-        let problem = format!("is the same task as `{}`", other.path(partition));
+    let executes = |other: &&ComponentDraft| other.task_names().any(|task| task == name);
+    let others = partition.components.iter().filter(executes);
+    if let Some(other) = others
+        .into_iter()
+        .find(|other| other.name.value != component.name.value)
+    {
+        let problem = format!("executes `{name}`, as does `{}`", other.path(partition));
         return Some((problem, "describe a task for each of them".into()));
     }
+    if component.task_names().filter(|task| *task == name).count() > 1 {
+        let problem = format!("names the task `{name}` twice");
+        return Some((problem, "leave one out".into()));
+    }
+    let task = &partition.tasks[number];
     let vcpu = partition.vcpu(&task.vcpu.value()?)?;
     (vcpu.core.or(0)? != component.core()?).then(|| {
         let problem = format!("is on another core than `{}`", vcpu.name.value);

@@ -9,6 +9,7 @@ pub(crate) mod component_for_kind;
 pub(crate) mod component_image;
 pub(crate) mod component_memory;
 pub(crate) mod component_part;
+pub(crate) mod component_priority;
 pub(crate) mod component_program;
 pub(crate) mod component_restart;
 pub(crate) mod component_roles;
@@ -38,6 +39,7 @@ pub(super) const RULES: &[&Rule] = &[
     &component_core::RULE,
     &component_thread::RULE,
     &component_task::RULE,
+    &component_priority::RULE,
     &component_budget::RULE,
     &component_restart::RULE,
     &component_memory::RULE,

@@ -8,6 +8,7 @@ pub(crate) mod slot_times;
 pub(crate) mod slots_count;
 pub(crate) mod task_after;
 pub(crate) mod task_cause;
+pub(crate) mod task_component;
 pub(crate) mod task_late;
 pub(crate) mod task_times;
 pub(crate) mod time_partition_slot;
@@ -40,6 +41,7 @@ pub(super) const RULES: &[&Rule] = &[
     &band_of_reservation::RULE,
     &time_partition_slot::RULE,
     &unknown_vcpu::RULE,
+    &task_component::RULE,
     &task_cause::RULE,
     &task_after::RULE,
     &task_times::RULE,

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 crate::rules::declaration::rule! {
     Error, "vcpu-room",
     "a core has no more VCPUs and tasks than its scheduler has room for",
-    "Where no pipes run, the scheduler of a core has room for 15 VCPUs and 15 tasks of the description, and one of each of its own. Run-time \
+    "Where no pipes run, the scheduler of a core has room for 16 VCPUs and 16 tasks of the description. Run-time \
      admission keeps 64 loads of highest priority: a release of each task, up to three for one that another task releases, and two for each \
      doorbell.",
     check
@@ -51,8 +51,8 @@ fn exceeded(
     // The runtime of pipes has limits of its own (`pipe-room`).
     let limited = partition.functions.is_empty();
     let counts = [
-        ("VCPUs", vcpus.count(), MAX_VCPUS - 1, limited),
-        ("tasks", tasks.count(), MAX_TASKS - 1, limited),
+        ("VCPUs", vcpus.count(), MAX_VCPUS, limited),
+        ("tasks", tasks.count(), MAX_TASKS, limited),
         (
             "loads of highest priority",
             timing.ahead(core).len(),

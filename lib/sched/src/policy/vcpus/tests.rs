@@ -1,7 +1,7 @@
 use super::*;
+use crate::Scheduler;
 use crate::policy::decisions::run;
 use crate::policy::{Slot, TimeTable};
-use crate::{NEVER, Scheduler};
 
 fn main(policy: &mut Vcpus<8, 4, 8>, capacity: Time, period: Time) -> ServerId {
     policy

@@ -1,0 +1,260 @@
+//! Schedules the threads of the components of one core of a partition
+//!
+//! A thread runs on the VCPU of its task, or at the priority of its component. VCPUs are ordered by rate, by deadline,
+//! or by priorities in time partitions, as the description says, and are admitted before they exist ([`VcpuThreads`]);
+//! the kernel enforces their budgets. Threads at a priority run within a budget if the description gives them one. Where rates
+//! or deadlines order VCPUs, they run while no VCPU does. [`bulkhead_supervisor`] provides the other services for
+//! components: a thread that sleeps invokes this component and waits here, so that a switch between two such threads
+//! stays in user mode. The thread with the lowest priority renews the heartbeat ([`heartbeat`]), so that a thread that
+//! loops for ever stops it. VCPUs can be requested at run time ([`requests`]).
+//!
+//! Argument word: `unlimited=VCPU,VCPU`: these have no limit and are not admitted, to compare.
+
+use bulkhead_abi::component::{MAX_COMPONENT_THREADS, SCHEDULER_FREE};
+use bulkhead_abi::kernel::{Operation, Status, first};
+use bulkhead_abi::timing::{MAX_CHUNKS, Order, Task, Vcpu, VcpuKind};
+use bulkhead_abi::{component, name_text};
+use bulkhead_component::call::call;
+use bulkhead_component::clock::ticks;
+use bulkhead_component::first::{Timing, argument_text};
+use bulkhead_component::{Environment, First, cores, println};
+use bulkhead_formats::archive::Thread;
+use bulkhead_sched::budget::Capacity;
+use bulkhead_sched::policy::{self, Binding, Place, Priority, ServerId, Vcpus};
+use bulkhead_slite::{Refused, VcpuThreads, capacity, jobs_on};
+use bulkhead_supervisor::Supervisor;
+use core::fmt;
+
+use crate::size::{REQUESTED, SLOTS, TIME_PARTITIONS, VCPUS};
+
+mod heartbeat;
+mod requests;
+
+bulkhead_component::component!(run);
+bulkhead_component::serve!(answer, threads: bulkhead_abi::component::MAX_COMPONENT_THREADS + 1, stack: 1024);
+
+/// Threads of components, and this program's own: the first one, the thread that restarts components, the
+/// heartbeat's, and the one for requests.
+const THREADS: usize = MAX_COMPONENT_THREADS + 4;
+/// VCPUs, and priorities of threads.
+const SERVERS: usize = VCPUS + REQUESTED + THREADS;
+
+/// The VCPUs of the description that are on this core, by number.
+type Servers = [Option<ServerId>; VCPUS];
+type Policy = Vcpus<THREADS, SERVERS, MAX_CHUNKS, TIME_PARTITIONS, SLOTS>;
+static CORE: VcpuThreads<THREADS, SERVERS, MAX_CHUNKS, TIME_PARTITIONS, SLOTS> =
+    VcpuThreads::new(false);
+static SUPERVISOR: Supervisor<Policy, THREADS> = Supervisor::new(&CORE.threads, || {
+    heartbeat::beat();
+});
+
+/// Priorities of the program's own threads, below all priorities of a description.
+const OF_REQUESTS: Priority = Priority(62);
+const OF_HEARTBEAT: Priority = Priority(63);
+
+/// Reason for which the components of the core are not started.
+enum Failure {
+    Kernel(Status),
+    Vcpu(&'static str, Refused),
+}
+
+impl From<Status> for Failure {
+    fn from(status: Status) -> Self {
+        Self::Kernel(status)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kernel(status) => write!(out, "the kernel refuses: {status:?}"),
+            Self::Vcpu(name, refused) => write!(out, "VCPU {name} is refused: {refused:?}"),
+        }
+    }
+}
+
+fn run(first: First) -> ! {
+    let env = Environment::open();
+    if let Err(failure) = start(first.with_slots_from(SCHEDULER_FREE), &env) {
+        let partition = name_text(&env.info().guest.name);
+        println!("{partition}: threads are not started: {failure}");
+        let _gone = call(first::MONITOR, Operation::Fail, [1]);
+        panic!("{partition}: threads are not started: {failure}")
+    }
+    SUPERVISOR.run()
+}
+
+fn start(mut first: First, env: &Environment) -> Result<(), Failure> {
+    CORE.threads.prepare(&mut first)?;
+    let timing = env.timing();
+    let servers = create_all(&mut first, env, &timing)?;
+    let place =
+        |first: &mut First, thread: &Thread<'_>| place_thread(first, thread, &timing, &servers);
+    SUPERVISOR.adopt(&mut first, place, restart_components)?;
+    if heartbeat::prepare(env) {
+        let binding = at_priority(&mut first, OF_HEARTBEAT, None)?;
+        CORE.threads.spawn(&mut first, beat, binding)?;
+    }
+    requests::start(first, servers, |first| {
+        at_priority(first, OF_REQUESTS, None)
+    })?;
+    Ok(())
+}
+
+/// Creates the VCPUs of the description that are on this core, by number.
+fn create_all(first: &mut First, env: &Environment, timing: &Timing) -> Result<Servers, Failure> {
+    let rank = cores::rank() as u32;
+    let configured = CORE.configure(timing, rank);
+    configured.map_err(|refused| Failure::Vcpu("schedule", refused))?;
+    if timing.vcpus.is_empty() {
+        let by_priority = policy::Order::FixedPriority;
+        let set = CORE
+            .threads
+            .with_policy(|policy, _| policy.set_order(by_priority));
+        set.map_err(|_| Status::BadArgument)?;
+    }
+    let mut servers = [None; VCPUS];
+    let all = (0..).zip(servers.iter_mut().zip(timing.vcpus));
+    for (number, (place, vcpu)) in all.filter(|(_, (_, vcpu))| vcpu.core == rank) {
+        let name = name_text(&vcpu.name);
+        let created = match is_unlimited(env, name) {
+            true => create_unlimited(first, number, vcpu, timing),
+            false => create(first, number, vcpu, timing),
+        };
+        *place = Some(created.map_err(|refused| Failure::Vcpu(name, refused))?);
+    }
+    Ok(servers)
+}
+
+/// The VCPU of a component's thread, and the thread's importance among those that wait for a restart.
+fn place_thread(
+    first: &mut First,
+    thread: &Thread<'_>,
+    timing: &Timing,
+    servers: &Servers,
+) -> Result<(Binding, u64), Status> {
+    let wiring = thread.component.wiring;
+    let Some(task) = thread.task else {
+        let priority = Priority(wiring.priority as u8);
+        let limits = (wiring.budget_ticks != 0).then_some(Capacity {
+            capacity: wiring.budget_ticks,
+            period: wiring.period_ticks,
+        });
+        let binding = at_priority(first, priority, limits)?;
+        return Ok((binding, wiring.priority.into()));
+    };
+    let server = |number: u32| servers.get(number as usize).copied().flatten();
+    let found = timing.tasks.get(task).and_then(|task| {
+        let vcpu = timing.vcpus.get(task.cause as usize)?;
+        let binding = Binding {
+            vcpu: server(task.vcpu)?,
+            cause: server(task.cause)?,
+        };
+        let importance = match by_priority(timing) {
+            true => (vcpu.place & 0xff).into(),
+            false => vcpu.period_ns,
+        };
+        Some((binding, importance))
+    });
+    found.ok_or(Status::BadArgument)
+}
+
+/// A binding of its own for a thread that has no VCPU.
+fn at_priority(
+    first: &mut First,
+    priority: Priority,
+    limits: Option<Capacity>,
+) -> Result<Binding, Status> {
+    let created = CORE.create_priority(first, priority, limits);
+    created.map(Binding::main).map_err(|refused| match refused {
+        Refused::Kernel(status) => status,
+        Refused::Admission(_) => Status::BadArgument,
+    })
+}
+
+/// Returns whether priorities order VCPUs.
+fn by_priority(timing: &Timing) -> bool {
+    timing
+        .schedule
+        .is_some_and(|schedule| schedule.order == Order::FixedPriority as u32)
+}
+
+/// Returns whether the argument word `unlimited=` names the VCPU.
+fn is_unlimited(env: &Environment, name: &str) -> bool {
+    let list = argument_text(&env.info().guest, "unlimited");
+    list.is_some_and(|list| list.split(',').any(|one| one == name))
+}
+
+/// Priority and time partition of a VCPU.
+fn place_of(vcpu: &Vcpu) -> Place {
+    let priority = Priority(vcpu.place as u8);
+    match vcpu.kind == VcpuKind::Reservation as u32 {
+        true => Place::Band(priority),
+        false => Place::Partition((vcpu.place >> 8) as u8, priority),
+    }
+}
+
+/// Creates a VCPU of the description, if the core has room for it.
+fn create(
+    first: &mut First,
+    number: u32,
+    vcpu: &Vcpu,
+    timing: &Timing,
+) -> Result<ServerId, Refused> {
+    let tasks = jobs_on(timing, number);
+    if vcpu.kind == VcpuKind::Io as u32 {
+        let most = causes(timing, number).map(|vcpu| Priority(vcpu.place as u8));
+        let most = most.min().filter(|_| by_priority(timing));
+        return CORE.create_io(first, vcpu.percent, periods(timing, number), most, tasks);
+    }
+    let limits = capacity([vcpu.capacity_ns, vcpu.period_ns]);
+    match by_priority(timing) {
+        true => CORE.create_placed(first, limits, place_of(vcpu), tasks),
+        false => CORE.create_main(first, limits, tasks),
+    }
+}
+
+/// Creates a VCPU of the description without its limit.
+fn create_unlimited(
+    first: &mut First,
+    number: u32,
+    vcpu: &Vcpu,
+    timing: &Timing,
+) -> Result<ServerId, Refused> {
+    match vcpu.kind == VcpuKind::Io as u32 {
+        true => CORE.create_io_unlimited(first, periods(timing, number)),
+        false => CORE.create_unlimited(first, ticks(vcpu.period_ns), place_of(vcpu)),
+    }
+}
+
+/// The VCPUs for which an I/O VCPU works.
+fn causes(timing: &Timing, number: u32) -> impl Iterator<Item = &'static Vcpu> + Clone {
+    let (tasks, vcpus) = (timing.tasks.iter(), timing.vcpus);
+    let tasks = tasks.filter(move |task: &&Task| task.vcpu == number);
+    tasks.filter_map(move |task| vcpus.get(task.cause as usize))
+}
+
+/// Their shortest and their longest period, ticks.
+fn periods(timing: &Timing, number: u32) -> [u64; 2] {
+    let periods = causes(timing, number).map(|vcpu| vcpu.period_ns);
+    [periods.clone().min(), periods.max()].map(|period| ticks(period.unwrap_or(0)))
+}
+
+extern "C" fn restart_components(index: u64) -> ! {
+    SUPERVISOR.restart_components(index)
+}
+
+extern "C" fn beat(_: u64) -> ! {
+    loop {
+        CORE.threads.sleep_until(heartbeat::beat());
+    }
+}
+
+fn answer(token: u64, words: [u64; 5]) -> u64 {
+    match words {
+        [component::threads::REQUEST, capacity_ns, period_ns, ..] => {
+            requests::answer(u64::from(token as u32), [capacity_ns, period_ns])
+        }
+        _ => SUPERVISOR.answer(token, words),
+    }
+}
