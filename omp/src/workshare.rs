@@ -116,10 +116,12 @@ struct Part {
 }
 
 impl Part {
-    const EMPTY: Self = Self {
-        next: AtomicU64::new(0),
-        end: Cell::new(0),
-    };
+    const fn empty() -> Self {
+        Self {
+            next: AtomicU64::new(0),
+            end: Cell::new(0),
+        }
+    }
 }
 
 #[repr(C, align(64))]
@@ -182,7 +184,7 @@ impl Slot for WorkShare {
             threads: AtomicU32::new(0),
             taken: CounterLine(AtomicU64::new(0)),
             turn: CounterLine(AtomicU64::new(0)),
-            parts: [Part::EMPTY; PARTS as usize],
+            parts: [const { Part::empty() }; PARTS as usize],
         })
     }
 }
