@@ -379,10 +379,10 @@ impl WorkShare {
     /// A counter passes its part's end by at most a chunk per thread: a thread does not return to a part.
     fn take_of_parts(&self, count: u64, chunk: u64, worker: &'static Worker) -> Option<(u64, u64)> {
         let parts = worker.team().size().min(PARTS) as usize;
-        let own = worker.index() as usize;
+        let first = worker.index() as usize;
         let used_up = &worker.loop_state.trips;
         while used_up.get() < parts as u64 {
-            let part = self.parts.get((own + used_up.get() as usize) % parts)?;
+            let part = self.parts.get((first + used_up.get() as usize) % parts)?;
             let number = part.next.fetch_add(1, Ordering::Relaxed);
             if number < part.end.get() {
                 return Some((number * chunk, (number + 1) * chunk));

@@ -170,7 +170,7 @@ pub struct ComponentManifest {
     pub has_threads: bool,
     /// The description names what a fault of it comes to.
     pub is_fault_foreseen: bool,
-    /// It owns the partition's heartbeat.
+    /// The component owns the partition's heartbeat.
     #[serde(default)]
     pub has_heartbeat: bool,
 }

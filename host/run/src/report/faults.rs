@@ -60,7 +60,7 @@ pub struct FaultReport {
     /// Deed of the program, in words.
     #[serde(default)]
     pub deed: Option<String>,
-    /// The component whose heartbeat is missing, of a hang, in words.
+    /// Of a hang: the component without a heartbeat, in words.
     #[serde(default)]
     pub silent: Option<String>,
     /// Place of the deed in the source.

@@ -1,4 +1,4 @@
-//! What the runtime takes of a budget for a job, as the kernel meters it
+//! Budget that the runtime uses for a job, as the kernel meters it
 //!
 //! Jobs without code of their own, one per period, while another thread computes. A sporadic budget lists what each job
 //! used as a chunk that comes back later: the last one is the previous job's, from its release to its next wait.
