@@ -4,6 +4,11 @@
 //! that enters the next construct lets go of the one before, and the last to let go recycles it: a
 //! `nowait` never waits. Iterations are counted from zero in `u64`, whatever the loop's own type
 //! and direction, and handed out by fetch-and-add.
+//!
+//! A dynamic loop that need not be monotonic is divided into [`PARTS`], each with a counter in a cache line of its own. A
+//! thread begins with its own part and goes to the next one when a part is used up, so that threads contend only
+//! at the end of the loop. Parts consist of whole chunks. The loop's last chunk is in no part and is handed out last: GCC's
+//! `lastprivate` and `linear` require that the thread of the last iteration gets no further chunk.
 
 #![expect(unsafe_code, reason = "constructs are linked by address")]
 
@@ -22,8 +27,10 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 pub enum Mode {
     /// In chunks, round robin by thread number; chunk 0: one block each.
     Static,
-    /// In chunks, on request.
+    /// In chunks, on request, each thread's in the order of their iterations.
     Dynamic,
+    /// In chunks, on request, in any order.
+    Nonmonotonic,
     /// In shrinking chunks, on request.
     Guided,
     /// Like [`Mode::Dynamic`], but never several at once: the sections of a construct.
@@ -59,11 +66,16 @@ impl Shape {
     };
 }
 
+/// Parts of a loop that is divided; threads beyond that number share them.
+const PARTS: u32 = 8;
+
 /// How [`WorkShare::take`] finds the next iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Division {
     /// By one addition: the counter of taken iterations cannot wrap.
     Dynamic,
+    /// By one addition to the counter of a part.
+    Parts,
     /// Like [`Division::Dynamic`], for counts so large that the counter could wrap.
     Careful,
     Static,
@@ -92,6 +104,24 @@ pub struct WorkShare {
     taken: CounterLine,
     /// First iteration of the chunk that has the turn in ordered regions.
     pub(crate) turn: CounterLine,
+    parts: [Part; PARTS as usize],
+}
+
+/// A part of a divided loop, in chunks. Processors fetch cache lines in pairs.
+#[repr(C, align(128))]
+#[derive(Debug)]
+struct Part {
+    next: AtomicU64,
+    end: Cell<u64>,
+}
+
+impl Part {
+    const fn empty() -> Self {
+        Self {
+            next: AtomicU64::new(0),
+            end: Cell::new(0),
+        }
+    }
 }
 
 #[repr(C, align(64))]
@@ -104,7 +134,7 @@ unsafe impl Sync for WorkShare {}
 /// A thread's place in its construct.
 #[derive(Debug, Default)]
 pub struct LoopState {
-    /// Chunks taken so far, in static loops.
+    /// Chunks taken so far, in static loops; parts found used up so far, in divided ones.
     trips: Cell<u64>,
     /// The chunk it works on: `start..end` in iterations.
     chunk: Cell<(u64, u64)>,
@@ -154,6 +184,7 @@ impl Slot for WorkShare {
             threads: AtomicU32::new(0),
             taken: CounterLine(AtomicU64::new(0)),
             turn: CounterLine(AtomicU64::new(0)),
+            parts: [const { Part::empty() }; PARTS as usize],
         })
     }
 }
@@ -273,11 +304,22 @@ impl WorkShare {
             .is_none();
         self.division.set(match shape.mode {
             _ if is_whole && !wraps => Division::Dynamic,
+            Mode::Nonmonotonic if !wraps => Division::Parts,
             Mode::Dynamic | Mode::Sections if !wraps => Division::Dynamic,
-            Mode::Dynamic | Mode::Sections => Division::Careful,
+            Mode::Dynamic | Mode::Nonmonotonic | Mode::Sections => Division::Careful,
             Mode::Static => Division::Static,
             Mode::Guided => Division::Guided,
         });
+        if self.division.get() == Division::Parts {
+            let parts = threads.min(PARTS);
+            let chunks = shape.count.div_ceil(chunk).saturating_sub(1);
+            for (number, part) in (0..parts).zip(&self.parts) {
+                let block = static_block(chunks, u64::from(number), u64::from(parts));
+                let (next, end) = block.unwrap_or_default();
+                part.next.store(next, Ordering::Relaxed);
+                part.end.set(end);
+            }
+        }
     }
 
     /// The program's value of an iteration.
@@ -328,9 +370,27 @@ impl WorkShare {
         let (count, chunk) = (self.count.get(), self.chunk.get());
         match self.division.get() {
             Division::Static => take_static(count, chunk, worker),
+            Division::Parts => self.take_of_parts(count, chunk, worker),
             Division::Guided => self.take_guided(chunk, worker.team().size()),
             _ => self.take_carefully(|taken| chunk.min(count - taken)),
         }
+    }
+
+    /// A counter passes its part's end by at most a chunk per thread: a thread does not return to a part.
+    fn take_of_parts(&self, count: u64, chunk: u64, worker: &'static Worker) -> Option<(u64, u64)> {
+        let parts = worker.team().size().min(PARTS) as usize;
+        let first = worker.index() as usize;
+        let used_up = &worker.loop_state.trips;
+        while used_up.get() < parts as u64 {
+            let part = self.parts.get((first + used_up.get() as usize) % parts)?;
+            let number = part.next.fetch_add(1, Ordering::Relaxed);
+            if number < part.end.get() {
+                return Some((number * chunk, (number + 1) * chunk));
+            }
+            used_up.set(used_up.get() + 1);
+        }
+        let is_last = count > 0 && self.taken.0.swap(count, Ordering::Relaxed) == 0;
+        is_last.then(|| ((count - 1) / chunk * chunk, count))
     }
 
     fn take_guided(&self, chunk: u64, threads: u32) -> Option<(u64, u64)> {

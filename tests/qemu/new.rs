@@ -5,9 +5,13 @@ mod tutorial;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tool::Fresh;
 use tutorial::{blocks, shell, tutorial};
+
+/// Held while a crate `mine` is built and read: two tutorials have one, and programs of one name replace each other.
+static MINE: Mutex<()> = Mutex::new(());
 
 /// Creates a folder of this kind, runs it, and checks that it prints `words`.
 fn made_and_run(name: &str, kind: &str, language: &str, words: &str) -> Fresh {
@@ -159,6 +163,7 @@ fn the_tutorial_in_rust() {
 /// The listings of the tutorial run in the place of the template's functions, in both languages.
 #[test]
 fn the_tutorial_of_pipes() {
+    let _mine = MINE.lock().unwrap_or_else(PoisonError::into_inner);
     let text = tutorial("pipe.md");
     let fresh = followed("tutorial-pipe", &text);
     let listings = blocks(&text, "rust");
@@ -324,6 +329,7 @@ fn the_commands_of_the_readme() {
 
 #[test]
 fn the_tutorial_of_components() {
+    let _mine = MINE.lock().unwrap_or_else(PoisonError::into_inner);
     let text = tutorial("component.md");
     let fresh = Fresh::new("tutorial-component");
     assert!(shell(&fresh, &blocks(&text, "")[0]).status.success());

@@ -1,16 +1,14 @@
 //! Tutorials: their commands and listings
 
-use crate::tool::{Fresh, checkout, tool};
+use crate::tool::{Fresh, checkout, in_checkout, tool};
 use std::process::{Command, Output};
 
 /// Runs commands of a tutorial in a shell in `folder`, up to the first that fails.
 pub(crate) fn shell(folder: &Fresh, commands: &str) -> Output {
     let tool = tool().display().to_string();
-    let mut command = Command::new("sh");
+    let mut command = in_checkout(Command::new("sh"));
     command.args(["-e", "-c", &commands.replace("./bulkhead", &tool)]);
-    command
-        .env("BULKHEAD_ROOT", checkout())
-        .current_dir(&folder.0);
+    command.current_dir(&folder.0);
     command.output().expect("a shell")
 }
 

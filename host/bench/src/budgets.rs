@@ -28,6 +28,9 @@ const VCPUS: [u64; 4] = [2, 8, 32, 64];
 /// Largest cost of a decision, times that among the fewest VCPUs.
 const GROWTH: f64 = 1.2;
 
+/// Fewer instructions no job can take: its way into the kernel and back alone are more.
+const LEAST_JOB: f64 = 50.0;
+
 pub(crate) struct Budgets;
 
 impl Bench for Budgets {
@@ -44,12 +47,13 @@ impl Bench for Budgets {
     }
 
     fn promise(&self) -> &'static str {
-        "a VCPU runs at most 200 instructions per period more or less than its budget says, preempted or not; what the kernel meters besides is never more than is granted for it; a decision costs the same among 64 VCPUs as among 2, within 20 %, and never more than the analysis counts; bands that nobody asked for change no decision"
+        "a VCPU runs at most 200 instructions per period more or less than its budget says, preempted or not; what the kernel meters besides is never more than is granted for it; a decision costs the same among 64 VCPUs as among 2, within 20 %, and never more than the analysis counts, and neither does a job; bands that nobody asked for change no decision"
     }
 
     fn run(&self, context: &Context) -> Result<Report, BenchError> {
         let mut rows = enforcement(context)?;
         rows.extend(decisions(context)?);
+        rows.push(job(context)?);
         rows.push(alike(context)?);
         Ok(self.report(rows))
     }
@@ -94,6 +98,29 @@ fn enforcement(context: &Context) -> Result<Vec<Row>, BenchError> {
         counted as f64,
     ));
     Ok(rows)
+}
+
+/// Jobs without code of their own, as the kernel meters them.
+fn job(context: &Context) -> Result<Row, BenchError> {
+    let words = format!("jobs={}", PERIODS[usize::from(context.long)]);
+    let setting = context.build("budgets", SYSTEM, &[], &[(PARTITION, &words)])?;
+    let measures = setting.measure(PARTITION, TIMING)?;
+    let measure = measures.of("job", &setting)?;
+    if measure.average < LEAST_JOB {
+        return Err(BenchError::Incomplete {
+            what: "jobs that use their budget".into(),
+            folder: setting.run_folder(),
+        });
+    }
+    let counted = setting.system.board.costs.map_or(0, |costs| costs.job);
+    let figures = [
+        ("worst", measure.worst),
+        ("average", measure.average),
+        ("jobs", measure.count),
+    ];
+    let what =
+        "metered of a budget for a job without code of its own, beside what the analysis counts";
+    Ok(Row::at_most(what, &figures, "instructions", counted as f64))
 }
 
 /// Time partitions and bands without members, beside a scheduler that cannot have any.

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
 
 use serde::Deserialize;
 
@@ -86,7 +87,11 @@ pub fn build(
     if crates.is_empty() {
         return Ok(Executables::new());
     }
-    run(root, command(root, target, crates, load), crates)
+    let command = command(root, target, crates, load);
+    match target {
+        Target::Monitor | Target::Kernel => run_once(root, command, crates),
+        Target::Partition | Target::Linux => run(root, command, crates),
+    }
 }
 
 /// Builds a variant: with features, in a folder of its own, so that it replaces nothing.
@@ -134,6 +139,20 @@ fn run(root: &Path, mut command: Command, crates: &[String]) -> Result<Executabl
         return Err(failed(crates, &output));
     }
     executables(root, &String::from_utf8_lossy(&output.stdout))
+}
+
+/// Builds what no other command of this process replaces, once: each image has a monitor, and cargo takes a quarter
+/// of a second to find that it is up to date. The sources stay the same while the process runs.
+fn run_once(root: &Path, command: Command, crates: &[String]) -> Result<Executables, BuildError> {
+    static BUILT: Mutex<BTreeMap<String, Executables>> = Mutex::new(BTreeMap::new());
+    let name = format!("{command:?}");
+    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(executables) = built.get(&name) {
+        return Ok(executables.clone());
+    }
+    let executables = run(root, command, crates)?;
+    built.insert(name, executables.clone());
+    Ok(executables)
 }
 
 /// `cargo build` from the checkout, which says what it built.

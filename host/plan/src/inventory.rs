@@ -1,6 +1,6 @@
 //! The manifest of a plan
 
-use bulkhead_abi::component::{OnFault, Role};
+use bulkhead_abi::component::{OnFault, Part, Role};
 use bulkhead_abi::status::{CAUSE_NAMES, Cause};
 use bulkhead_model::board::Device;
 use bulkhead_model::pipes::{Pipe, solved};
@@ -311,6 +311,7 @@ fn components(partition: &Partition, programs: &[PathBuf]) -> Vec<ComponentManif
         has_threads: matches!(component.role, Role::Boot | Role::Scheduler),
         is_fault_foreseen: component.role != Role::Boot
             && (component.on_fault != OnFault::Fail || restarts),
+        has_heartbeat: component.owns.contains(&Part::Heartbeat),
     };
     components.iter().enumerate().map(component).collect()
 }

@@ -170,6 +170,9 @@ pub struct ComponentManifest {
     pub has_threads: bool,
     /// The description names what a fault of it comes to.
     pub is_fault_foreseen: bool,
+    /// The component owns the partition's heartbeat.
+    #[serde(default)]
+    pub has_heartbeat: bool,
 }
 
 /// Devices that the SMMU confines, and the place of its event queue.

@@ -310,7 +310,7 @@ long_loops! {
     /// `for schedule(monotonic: guided)`.
     GOMP_loop_guided_start: Mode::Guided, plain;
     /// `for schedule(dynamic)`.
-    GOMP_loop_nonmonotonic_dynamic_start: Mode::Dynamic, plain;
+    GOMP_loop_nonmonotonic_dynamic_start: Mode::Nonmonotonic, plain;
     /// `for schedule(guided)`.
     GOMP_loop_nonmonotonic_guided_start: Mode::Guided, plain;
     /// `for ordered schedule(static)`.
@@ -329,7 +329,7 @@ ull_loops! {
     /// `for schedule(monotonic: guided)`.
     GOMP_loop_ull_guided_start: Mode::Guided, plain;
     /// `for schedule(dynamic)`.
-    GOMP_loop_ull_nonmonotonic_dynamic_start: Mode::Dynamic, plain;
+    GOMP_loop_ull_nonmonotonic_dynamic_start: Mode::Nonmonotonic, plain;
     /// `for schedule(guided)`.
     GOMP_loop_ull_nonmonotonic_guided_start: Mode::Guided, plain;
     /// `for ordered schedule(static)`.

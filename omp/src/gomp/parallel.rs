@@ -104,7 +104,7 @@ parallel_loop! {
     /// `parallel for schedule(monotonic: guided)`.
     GOMP_parallel_loop_guided: Mode::Guided;
     /// `parallel for schedule(dynamic)`.
-    GOMP_parallel_loop_nonmonotonic_dynamic: Mode::Dynamic;
+    GOMP_parallel_loop_nonmonotonic_dynamic: Mode::Nonmonotonic;
     /// `parallel for schedule(guided)`.
     GOMP_parallel_loop_nonmonotonic_guided: Mode::Guided;
 }

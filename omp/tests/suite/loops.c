@@ -2,6 +2,7 @@
    the schedule promises. */
 #include "../check.h"
 #include <limits.h>
+#include <sched.h>
 
 #define N 997
 static int hits[N];
@@ -97,6 +98,42 @@ static void monotonic(void) {
       last = i;
     }
   }
+}
+
+/* Threads that are ready take every chunk that a slow thread has not begun; chunks are whole. */
+static void nonmonotonic(void) {
+  static int others, owner[N];
+  others = 0;
+#pragma omp parallel
+  {
+#pragma omp for schedule(nonmonotonic: dynamic)
+    for (int i = 0; i < N; i++) {
+      VISIT(i);
+      if (i == 0 && omp_get_num_threads() > 1)
+        while (__atomic_load_n(&others, __ATOMIC_RELAXED) < N - 1)
+          sched_yield();
+      else
+        __atomic_add_fetch(&others, 1, __ATOMIC_RELAXED);
+    }
+#pragma omp single
+    once("nonmonotonic beside a slow thread");
+#pragma omp for schedule(nonmonotonic: dynamic, 4)
+    for (int i = 0; i < N; i++)
+      owner[i] = omp_get_thread_num();
+#pragma omp for
+    for (int i = 0; i < N; i++)
+      CHECK(owner[i] == owner[i - i % 4], "%d", i);
+  }
+  /* The thread of the last iteration, here the one that is ready first, keeps its values. */
+  int last = -1, linear = 100;
+#pragma omp parallel for lastprivate(last) linear(linear : 2) schedule(nonmonotonic: dynamic)
+  for (int i = 0; i < N; i++) {
+    last = i;
+    linear += 2;
+    if (omp_get_thread_num() < omp_get_num_threads() - 1)
+      sched_yield();
+  }
+  CHECK(last == N - 1 && linear == 100 + 2 * N, "%d %d", last, linear);
 }
 
 static void clauses(void) {
@@ -247,6 +284,7 @@ int main(void) {
   separate();
   static_is_fixed();
   monotonic();
+  nonmonotonic();
   clauses();
   ordered(1);
   ordered(7);

@@ -15,11 +15,24 @@ impl Fresh {
 
     /// The tool, called here.
     pub(crate) fn bulkhead(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(tool());
+        let mut command = in_checkout(Command::new(tool()));
         command.args(arguments).current_dir(&self.0);
-        command.env("BULKHEAD_ROOT", checkout());
         command.output().expect("the tool")
     }
+}
+
+/// The command works with this checkout. Crates outside of it leave what they are made of in its target folder, where
+/// they find what another one left.
+pub(crate) fn in_checkout(mut command: Command) -> Command {
+    command.env("BULKHEAD_ROOT", checkout());
+    command.env("CARGO_TARGET_DIR", target());
+    command
+}
+
+/// The target folder of this program: `debug/deps/` in it contains the program.
+fn target() -> PathBuf {
+    let this = std::env::current_exe().expect("it runs");
+    this.ancestors().nth(3).expect("a target folder").into()
 }
 
 pub(crate) fn checkout() -> PathBuf {

@@ -60,6 +60,9 @@ pub struct FaultReport {
     /// Deed of the program, in words.
     #[serde(default)]
     pub deed: Option<String>,
+    /// Of a hang: the component without a heartbeat, in words.
+    #[serde(default)]
+    pub silent: Option<String>,
     /// Place of the deed in the source.
     #[serde(default)]
     pub place: Option<Place>,
@@ -260,6 +263,14 @@ fn of_partition(
         let program = partition.program.as_deref().and_then(Program::read);
         report.place = program.and_then(|program| program.place(record.elr));
     }
+    if record.cause == Cause::Hang as u32 {
+        let mut components = partition.components.iter();
+        let owner = components.find(|one| one.has_heartbeat);
+        report.silent = owner.map(|one| match partition.cores.len() {
+            1 => format!("`{}`", one.name),
+            _ => format!("`{}`, which beats while all cores do", one.name),
+        });
+    }
     report
 }
 
@@ -351,6 +362,9 @@ impl FaultReport {
         // Writing to a string cannot fail.
         if self.cause == "violation" && self.ipa != self.far {
             let _ = write!(text, " (guest-physical {:#x})", self.ipa);
+        }
+        if let Some(owner) = &self.silent {
+            let _ = write!(text, ": no heartbeat from component {owner}");
         }
         if self.cause == "panic" {
             let _ = write!(text, " with code {:#x}", self.esr);

@@ -10,6 +10,7 @@
 mod decision;
 mod enforcement;
 mod equivalence;
+mod job;
 mod threads;
 
 use bulkhead_abi::kernel::{Operation, Status, first};
@@ -40,6 +41,9 @@ fn measure(first: &mut First) -> Result<(), Status> {
     STEP.store(Counter::calibrated().step(), Relaxed);
     THREADS.prepare(first)?;
     call(first::MONITOR, Operation::Up, [])?;
+    if let Some(rounds) = argument(&info, "jobs") {
+        return job::measure(first, rounds);
+    }
     match (argument(&info, "decisions"), argument(&info, "vcpus")) {
         (Some(steps), _) => equivalence::measure(steps),
         (None, Some(vcpus)) => decision::measure(first, vcpus, rounds),
