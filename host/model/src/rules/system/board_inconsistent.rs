@@ -153,6 +153,9 @@ fn pcie_fault(board: &Board, pcie: &Pcie) -> Option<(bool, &'static str)> {
     let (first, last) = board.interrupts.doorbells;
     let [ports, memory] = [pcie.ports, pcie.memory];
     let no_line = |spi: &u32| *spi >= board.interrupts.spis || (first..=last).contains(spi);
+    let lines = pcie.lines.iter().enumerate();
+    let mut lines = lines.map(|(number, spi)| (&pcie.lines[..number], spi));
+    let mut devices = board.devices.iter().flat_map(|device| &device.spis);
     let registers = |kind: &FunctionKind| kind.ports.len().max(kind.memory.len());
     let faults = [
         (
@@ -170,6 +173,11 @@ fn pcie_fault(board: &Board, pcie: &Pcie) -> Option<(bool, &'static str)> {
         (
             pcie.lines.iter().any(no_line),
             "a line is no device's interrupt",
+        ),
+        (
+            lines.any(|(earlier, spi)| earlier.contains(spi))
+                || devices.any(|spi| pcie.lines.contains(spi)),
+            "a line is that of another slot or of a device: two partitions would share it",
         ),
         (
             pcie.kinds.iter().any(|kind| registers(kind) > 6),

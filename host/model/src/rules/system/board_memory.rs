@@ -38,6 +38,12 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
     if !board.memory.iter().any(holds) {
         tell("memory.load", "the image is not in RAM".into());
     }
+    if board.emulator.is_some() && board.memory.iter().any(|range| range.base == board.load) {
+        tell(
+            "memory.load",
+            "the emulator's boot loader lies at the start of RAM".into(),
+        );
+    }
     if !board.load.is_multiple_of(2 << 20) {
         tell(
             "memory.load",
