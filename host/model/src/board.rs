@@ -173,9 +173,9 @@ pub struct Pcie {
 /// Requester ID of transactions that a bridge forwards (PCI Express to PCI Bridge 1.0, 2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requester {
-    /// That of the bridge, which stands on bus 0: a conventional bridge.
+    /// The ID of the bridge, which stands on bus 0: a conventional bridge.
     Bridge,
-    /// That of device 0 of the bus behind it: a bridge from PCI Express.
+    /// The ID of device 0 of the bus behind the bridge: a bridge from PCI Express.
     Bus,
 }
 

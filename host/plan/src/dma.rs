@@ -20,7 +20,7 @@ pub struct Owned {
     pub id: u32,
     /// Partition with the devices.
     pub owner: PartitionId,
-    /// Names of the devices whose accesses it has.
+    /// Names of the devices that access memory by it.
     pub devices: Vec<String>,
 }
 

@@ -99,7 +99,7 @@ fn root_pages(shape: StreamTableShape) -> usize {
     (u64::from(shape.level1()) * 8).div_ceil(PAGE).max(1) as usize
 }
 
-/// What becomes of a partition's devices, by stage; a context descriptor for the first stage is made at that address.
+/// Treatment of a partition's devices, by stage; the first stage's context descriptor is made at `context_at`.
 fn treatment(
     system: &System,
     machine: &Machine,
@@ -386,7 +386,7 @@ mod tests {
         held
     }
 
-    /// Settings of a table whose largest stream is that.
+    /// The settings for a table with `largest` as its largest stream.
     fn list_for(largest: u32) -> Vec<Setting> {
         let streams = Streams {
             tables: [Pa(0x4023_5000), Pa(0x4023_6000)],

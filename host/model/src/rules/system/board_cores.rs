@@ -41,7 +41,7 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
 fn faults(board: &Board, number: usize, core: &Core) -> Vec<String> {
     let mut faults = Vec::new();
     let start = core.redistributor;
-    if start % (1 << 16) != 0 {
+    if !start.is_multiple_of(1 << 16) {
         faults.push(format!(
             "redistributor {start:#x} is not two frames of 64 KiB"
         ));
