@@ -114,6 +114,8 @@ pub mod setting {
     pub const AWAIT: u32 = 1;
     /// The next setting is left out unless the register compares equal.
     pub const ONLY_IF: u32 = 2;
+    /// IDR1 of an SMMU must tell apart streams of at least `value` bits: the field of `mask`.
+    pub const STREAM_BITS: u32 = 3;
 }
 
 /// Memory that is zero when the first partition starts.

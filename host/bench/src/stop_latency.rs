@@ -10,6 +10,7 @@ use bulkhead_run::figures::Kind;
 use bulkhead_run::machine::Timing;
 use bulkhead_run::report::Report as RunReport;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::setting::Setting;
 use crate::{Bench, BenchError, Context, Report, Row};
@@ -25,6 +26,8 @@ const EVERY_US: u64 = 4000;
 /// Nanoseconds of an instruction, as a power of two, and the longest turn of a core.
 const SHIFT: u8 = 2;
 const TURN_US: u32 = 5;
+/// Time of the host after which a run is given up: a guest that waits for events is slow on a loaded host.
+const PATIENCE: Duration = Duration::from_secs(480);
 /// Instructions of an order and of the way to EL2 at most.
 const INSTRUCTIONS_BOUND: f64 = 1000.0;
 /// Activities of the guests when they are stopped: label, attack, handling of WFI.
@@ -155,6 +158,7 @@ fn of_guest(
             shift: SHIFT,
             slice_us: TURN_US,
         },
+        patience: PATIENCE,
         ..setting.virtual_seconds(seconds(orders))
     };
     latency(&setting, &setting.run(&options)?, SUBJECT)

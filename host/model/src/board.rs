@@ -42,6 +42,8 @@ pub struct Board {
     pub devices: Vec<Device>,
     /// Its PCIe host bridge, if it has one.
     pub pcie: Option<Pcie>,
+    /// Physical address of its SMMUv3, if it has one.
+    pub smmu: Option<u64>,
     /// Costs of scheduling decisions, if they were measured.
     pub costs: Option<Costs>,
     /// The machine that emulates the board, if there is one.
@@ -158,13 +160,23 @@ pub struct Pcie {
     /// SPIs of pin A of the slots 0 to 3 of the root bus. Further slots and pins rotate through
     /// them.
     pub lines: [u32; 4],
-    /// Physical address of the SMMUv3 between it and memory, if there is one. Streams are requester
-    /// IDs.
-    pub smmu: Option<u64>,
-    /// Name of a bridge in the emulator.
+    /// Stream of requester ID 0, from which those of the others follow; none where it is not behind the SMMU.
+    pub streams: Option<u32>,
+    /// Requester ID that functions behind a bridge have.
+    pub requester: Requester,
+    /// The emulator's device for a bridge; `{number}` stands for its bus.
     pub bridge: String,
     /// Kinds of PCIe functions, in the order of the file.
     pub kinds: Vec<FunctionKind>,
+}
+
+/// Requester ID of transactions that a bridge forwards (PCI Express to PCI Bridge 1.0, 2.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requester {
+    /// The ID of the bridge, which stands on bus 0: a conventional bridge.
+    Bridge,
+    /// The ID of device 0 of the bus behind the bridge: a bridge from PCI Express.
+    Bus,
 }
 
 /// A kind of PCIe function.
@@ -227,6 +239,8 @@ pub struct Device {
     pub edge: bool,
     /// Reads or writes memory by itself.
     pub dma: bool,
+    /// Streams of its accesses at the SMMU; none where it is not behind the SMMU.
+    pub streams: Vec<u32>,
     /// Device-tree `compatible`; empty = no node.
     pub compatible: Vec<String>,
     /// Input clock for the device tree, if it has one.

@@ -2,7 +2,7 @@
 
 use crate::board::{
     Board, Core, Costs, Cpu, Device, Emulator, Firmware, FunctionKind, GuestMap, Interrupts,
-    MemoryRange, Pcie, Timer,
+    MemoryRange, Pcie, Requester, Timer,
 };
 use crate::diagnostic::{Diagnostic, Report};
 use crate::document::{self, At, Table};
@@ -11,7 +11,7 @@ use crate::registry::BOARD;
 use crate::rules::shape::syntax;
 use crate::rules::system::{
     board_cores, board_dma, board_firmware, board_guest, board_inconsistent, board_memory,
-    unknown_board,
+    board_streams, unknown_board,
 };
 use crate::shape;
 use crate::source::Sources;
@@ -93,6 +93,7 @@ fn read(text: &str, base: usize, report: &mut Report) -> Option<Board> {
         board_memory::check(board, &table, &mut findings);
         board_firmware::check(board, &table, &mut findings);
         board_dma::check(board, &table, &mut findings);
+        board_streams::check(board, &table, &mut findings);
         board_guest::check(board, &table, &mut findings);
     }
     let sound = !findings.has_errors();
@@ -156,6 +157,7 @@ fn board(table: &Table) -> Option<Board> {
             Some(_) => Some(pcie(&facts)?),
             None => None,
         },
+        smmu: facts.number("smmu", "address"),
         costs: costs(&facts),
         emulator: match table.get("emulator") {
             Some(_) => Some(emulator(&facts)?),
@@ -229,7 +231,10 @@ fn pcie(facts: &Facts<'_>) -> Option<Pcie> {
         ports,
         memory,
         lines: facts.list("pcie", "lines")?.map(|spi| spi as u32),
-        smmu: facts.number("pcie", "smmu"),
+        streams: section.number("streams").value().map(|base| base as u32),
+        requester: section
+            .choice("requester", &[Requester::Bridge, Requester::Bus])
+            .or(Requester::Bridge)?,
         bridge: facts.text("pcie", "bridge")?,
         kinds: section
             .all("kind")
@@ -284,6 +289,10 @@ fn device(section: Section<'_>) -> Option<Device> {
             .collect(),
         edge: section.choice("trigger", &[false, true]).or(false)?,
         dma: section.flag("dma").or(false)?,
+        streams: plain(section.numbers("streams"))
+            .iter()
+            .map(|stream| *stream as u32)
+            .collect(),
         compatible: plain(section.texts("compatible")),
         clock_hz: section.number("clock_hz").value().map(|hz| hz as u32),
         bank_width: section

@@ -57,16 +57,20 @@ impl Arena {
 
     /// A new, empty root. Coloured tables have a root of one page.
     pub fn new_root(&mut self, walk: Walk) -> Root {
-        let pages = (walk.root_size() / PAGE) as usize;
+        Root {
+            pa: self.run((walk.root_size() / PAGE) as usize),
+            walk,
+        }
+    }
+
+    /// Zeroed pages one after the other, aligned to their size: a power of two.
+    pub fn run(&mut self, pages: usize) -> Pa {
         let mut first = 0;
         while !self.fits(first, pages) {
             first += 1;
         }
         (first..first + pages).for_each(|page| self.hand_out(page));
-        Root {
-            pa: self.address(first),
-            walk,
-        }
+        self.address(first)
     }
 
     fn first_free(&self) -> usize {

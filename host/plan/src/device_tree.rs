@@ -377,6 +377,7 @@ fn emulated_uart(guest: u64) -> Device {
         spis: Vec::new(),
         edge: false,
         dma: false,
+        streams: Vec::new(),
         compatible: ["arm,pl011", "arm,primecell"].map(str::to_owned).into(),
         clock_hz: Some(CLOCK_HZ),
         bank_width: None,

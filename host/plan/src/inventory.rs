@@ -23,7 +23,7 @@ use crate::manifest::{
     ChannelManifest, ComponentManifest, Confined, ConsoleManifest, Emulator, Machine, Manifest,
     PartitionManifest, PathManifest, Region, Sizes, StageManifest, StreamManifest,
 };
-use crate::pcie::{Bus, Placed, emulator_words, forwards};
+use crate::pcie::{emulator_words, forwards};
 use crate::purpose::Purpose;
 use crate::{Plan, dma};
 
@@ -230,15 +230,15 @@ fn confined(system: &System, plan: &Plan) -> Result<Option<Confined>, PlanError>
     if plan.tables.streams.is_none() {
         return Ok(None);
     }
-    let name = |function: &Placed| system.functions[function.id.0].name.clone();
-    let stream = |bus: &Bus| StreamManifest {
-        id: dma::stream(bus),
-        partition: system.partition(bus.owner).name.clone(),
-        functions: bus.functions.iter().map(name).collect(),
+    let streams = dma::owned(system, &plan.view).into_iter();
+    let stream = |stream: dma::Owned| StreamManifest {
+        id: stream.id,
+        partition: system.partition(stream.owner).name.clone(),
+        devices: stream.devices,
     };
     Ok(Some(Confined {
         events: region(plan, Purpose::Events)?,
-        streams: plan.view.buses.iter().map(stream).collect(),
+        streams: streams.map(stream).collect(),
     }))
 }
 

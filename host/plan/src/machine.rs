@@ -133,7 +133,7 @@ pub fn lay_out(system: &System, view: &GuestView, reserve: Reserve) -> Result<Ma
     memory.take(reserve.tables.max(PAGE), PAGE, Purpose::Tables)?;
     let (pristine, image_end) = images(&mut memory, view)?;
     let stack_tops = bookkeeping(system, view, &mut memory)?;
-    if dma::is_used(system, view) {
+    if !dma::owned(system, view).is_empty() {
         memory.take(dma::EVENTS, PAGE, Purpose::Events)?;
     }
     for shared in &view.shared {

@@ -191,8 +191,8 @@ pub struct StreamManifest {
     pub id: u32,
     /// Owner.
     pub partition: String,
-    /// The functions that it comes from.
-    pub functions: Vec<String>,
+    /// The devices that it comes from.
+    pub devices: Vec<String>,
 }
 
 /// A memory console.

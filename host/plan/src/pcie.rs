@@ -332,10 +332,8 @@ impl Bus {
 
     fn words(&self, system: &System, pcie: &Pcie) -> Vec<String> {
         let number = self.number;
-        let bridge = format!(
-            "{},id=bus{number},chassis_nr={number},addr={:#x}",
-            pcie.bridge, self.slot
-        );
+        let bridge = pcie.bridge.replace("{number}", &number.to_string());
+        let bridge = format!("{bridge},id=bus{number},addr={:#x}", self.slot);
         let mut words = vec!["-device".to_owned(), bridge];
         for function in &self.functions {
             let device = &system.functions[function.id.0];

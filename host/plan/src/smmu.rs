@@ -1,8 +1,9 @@
 //! Confinement of devices: streams of the SMMU, and the gates of bridges
 //!
-//! The functions of a partition stand behind a bridge and have its identity: one stream. Its entry
-//! names tables that translate what the partition calls addresses into its own memory; every other
-//! stream has an entry of zeros, which aborts and records. Where the SMMU has a second stage, streams
+//! The board file has the streams: those of the PCIe requesters and of other devices. The functions of a
+//! partition stand behind a bridge and have one requester ID. The entry of a stream names tables that
+//! translate what the owner calls addresses into its own memory; every other stream has no entry or one of
+//! zeros, which aborts and records. The table is as large as the largest stream requires. Where the SMMU has a second stage, streams
 //! use the partition's own stage-2 tables and reach what its cores reach; where it has not, they use
 //! stage-1 tables made here, of the partition's memory alone. Which of both it has is known at boot,
 //! so there are two stream tables, and the boot part takes one. All of it is finished and packed with
@@ -11,14 +12,16 @@
 use bulkhead_abi::config::{Gate, Setting, setting};
 use bulkhead_formats::address::{PAGE, Pa};
 use bulkhead_formats::smmu::{
-    COMMAND_SIZE, DESCRIPTOR_SIZE, Descriptor, EVENT_SIZE, FORGET_ALL, MEMORY_LEAF, STAGE1_BITS,
-    Stream, context,
+    COMMAND_SIZE, DESCRIPTOR_SIZE, Descriptor, EVENT_SIZE, FORGET_ALL, LEAF_STREAMS, MEMORY_LEAF,
+    STAGE1_BITS, Stream, StreamTableShape, context, decode_level1, level1_descriptor,
 };
 use bulkhead_formats::tables::{Mapping, Root, TableMemory, Walk, map};
 use bulkhead_model::system::{PartitionId, System};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use crate::arena::Arena;
-use crate::dma::{EVENTS, address, buses, is_used, stream};
+use crate::dma::{EVENTS, buses, owned};
 use crate::error::PlanError;
 use crate::machine::{Machine, colours_of};
 use crate::pcie::Bus;
@@ -26,10 +29,6 @@ use crate::purpose::Purpose;
 use crate::stage2::{Stage2, cannot_map, physical_range, vmid};
 use crate::view::GuestView;
 
-/// Binary logarithm of the streams that a table has: a page of them.
-const STREAMS_LOG2: u32 = 6;
-/// Streams that have an entry; all others abort, too.
-pub const STREAMS: u32 = 1 << STREAMS_LOG2;
 /// Commands lie in the second half of the page of contexts.
 pub const COMMANDS: u64 = PAGE / 2;
 /// Binary logarithm of commands the queue holds; one place stays free.
@@ -40,7 +39,9 @@ const COMMANDS_LOG2: u32 = 2;
 pub struct Streams {
     /// Stream tables, by stage.
     pub tables: [Pa; 2],
-    /// Context descriptors of confined buses, then commands.
+    /// Their shape.
+    pub shape: StreamTableShape,
+    /// Context descriptors of confined partitions, then commands.
     pub contexts: Pa,
     /// Bytes of both and of the stage-1 tables.
     pub size: u64,
@@ -57,36 +58,28 @@ pub fn build(
     stage2: &[Stage2],
     arena: &mut Arena,
 ) -> Result<Option<Streams>, PlanError> {
-    if !is_used(system, view) {
+    let streams = owned(system, view);
+    if streams.is_empty() {
         return Ok(None);
     }
     arena.confine(None);
     let before = arena.handed_out();
-    let pages = [page(arena)?, page(arena)?, page(arena)?];
-    let [first, second, contexts] = pages;
-    let mut at = contexts;
-    for bus in buses(view) {
-        let streams = if system.partition(bus.owner).unconfined {
-            [Stream::Bypass; 2]
-        } else {
-            let root = stage1(system, machine, bus.owner, arena)?;
-            put(
-                arena,
-                at,
-                &context(root.pa, vmid(bus.owner), physical_range(system)),
-            );
-            let tables = &stage2[bus.owner.0];
-            let shared = Stream::Stage2 {
-                root: tables.root.pa,
-                vmid: vmid(bus.owner),
-                vtcr: tables.vtcr,
-            };
-            let alone = Stream::Stage1 { context: at };
-            at = at.plus(DESCRIPTOR_SIZE);
-            [alone, shared]
-        };
-        for (table, stream) in [first, second].into_iter().zip(streams) {
-            put(arena, entry_at(table, bus), &stream.entry());
+    let shape = StreamTableShape::of(streams.iter().map(|stream| stream.id));
+    let tables = [(); 2].map(|()| arena.run(root_pages(shape)));
+    let contexts = arena.run(1);
+    let mut entries = BTreeMap::new();
+    let mut context = contexts;
+    for stream in &streams {
+        if let Entry::Vacant(new) = entries.entry(stream.owner) {
+            let owner = stream.owner;
+            new.insert(treatment(system, machine, stage2, owner, context, arena)?);
+            if !system.partition(owner).unconfined {
+                context = context.plus(DESCRIPTOR_SIZE);
+            }
+        }
+        for (table, stage) in tables.into_iter().zip(entries[&stream.owner]) {
+            let at = entry_at(arena, table, shape, stream.id);
+            put(arena, at, &stage.entry());
         }
     }
     for (number, command) in FORGET_ALL.iter().enumerate() {
@@ -94,21 +87,61 @@ pub fn build(
         (0..2).for_each(|word| arena.set_entry(at.plus(8 * word as u64), command[word]));
     }
     Ok(Some(Streams {
-        tables: [first, second],
+        tables,
+        shape,
         contexts,
         size: (arena.handed_out() - before) as u64 * PAGE,
     }))
 }
 
-/// Address of the entry of a bus in a stream table.
-#[must_use]
-pub const fn entry_at(table: Pa, bus: &Bus) -> Pa {
-    table.plus(stream(bus) as u64 * DESCRIPTOR_SIZE)
+/// Pages of the level at which a stream table of that shape starts.
+fn root_pages(shape: StreamTableShape) -> usize {
+    (u64::from(shape.level1()) * 8).div_ceil(PAGE).max(1) as usize
 }
 
-fn page(arena: &mut Arena) -> Result<Pa, PlanError> {
-    let none = || PlanError::internal("no page for the SMMU".into());
-    arena.new_table().ok_or_else(none)
+/// Treatment of a partition's devices, by stage; the first stage's context descriptor is made at `context_at`.
+fn treatment(
+    system: &System,
+    machine: &Machine,
+    stage2: &[Stage2],
+    owner: PartitionId,
+    context_at: Pa,
+    arena: &mut Arena,
+) -> Result<[Stream; 2], PlanError> {
+    if system.partition(owner).unconfined {
+        return Ok([Stream::Bypass; 2]);
+    }
+    let root = stage1(system, machine, owner, arena)?;
+    arena.confine(None);
+    let descriptor = context(root.pa, vmid(owner), physical_range(system));
+    put(arena, context_at, &descriptor);
+    let tables = &stage2[owner.0];
+    let shared = Stream::Stage2 {
+        root: tables.root.pa,
+        vmid: vmid(owner),
+        vtcr: tables.vtcr,
+    };
+    let alone = Stream::Stage1 {
+        context: context_at,
+    };
+    Ok([alone, shared])
+}
+
+/// Address of the entry of a stream; a table below level 1 is made for it where there is none.
+fn entry_at(arena: &mut Arena, table: Pa, shape: StreamTableShape, id: u32) -> Pa {
+    let leaf = match shape.level1() {
+        0 => table,
+        _ => {
+            let at = table.plus(u64::from(id / LEAF_STREAMS) * 8);
+            let found = decode_level1(arena.entry(at));
+            found.unwrap_or_else(|| {
+                let leaf = arena.run(1);
+                arena.set_entry(at, level1_descriptor(leaf));
+                leaf
+            })
+        }
+    };
+    leaf.plus(u64::from(id % LEAF_STREAMS) * DESCRIPTOR_SIZE)
 }
 
 fn put(arena: &mut Arena, at: Pa, descriptor: &Descriptor) {
@@ -166,7 +199,7 @@ pub fn settings(
     machine: &Machine,
     streams: Option<&Streams>,
 ) -> Result<Vec<Setting>, PlanError> {
-    let Some(base) = address(system) else {
+    let Some(base) = system.board.smmu else {
         return Ok(Vec::new());
     };
     let mut list = Registers {
@@ -180,11 +213,11 @@ pub fn settings(
     let Some(streams) = streams else {
         return Ok(list.list);
     };
-    list.features();
+    list.features(streams.shape);
     list.acknowledged(INTERRUPTS, 0);
     list.write(MEMORY_TYPES, WRITE_BACK_INNER_SHAREABLE);
     list.write(CONTROL_2, RECORD_UNKNOWN_STREAMS);
-    list.write(STREAM_TABLE_FORM, STREAMS_LOG2);
+    list.write(STREAM_TABLE_FORM, streams.shape.register());
     let [first, second] = streams.tables;
     list.write_wide(STREAM_TABLE, first.0);
     for half in [0, 4] {
@@ -229,6 +262,8 @@ const HAS_STAGE_1: u32 = 1 << 1;
 const WALKS_AARCH64: u32 = 1 << 3;
 /// Queues or stream table at a place of its own: bits 30:29.
 const PRESET: u32 = 3 << 29;
+const STREAM_BITS: u32 = 0x3F;
+const TWO_LEVELS: u32 = 1 << 27;
 const GRANULE_4K: u32 = 1 << 4;
 const TRANSLATION_ON: u32 = 1 << 0;
 const EVENTS_ON: u32 = 1 << 2;
@@ -277,13 +312,17 @@ impl Registers {
         self.await_bits(offset + 4, value, u32::MAX);
     }
 
-    /// Required features: one of the stages, tables as the cores', queues and stream table anywhere.
-    fn features(&mut self) {
+    /// Required features: one of the stages, tables as the cores', queues and stream table anywhere, of that shape.
+    fn features(&mut self, shape: StreamTableShape) {
         self.only_if(FEATURES, 0, HAS_STAGE_2);
         self.await_bits(FEATURES, HAS_STAGE_1, HAS_STAGE_1);
         self.await_bits(FEATURES, WALKS_AARCH64, WALKS_AARCH64);
         self.await_bits(FEATURES_1, 0, PRESET);
         self.await_bits(FEATURES_5, GRANULE_4K, GRANULE_4K);
+        self.add(FEATURES_1, setting::STREAM_BITS, shape.bits, STREAM_BITS);
+        if shape.level1() != 0 {
+            self.await_bits(FEATURES, TWO_LEVELS, TWO_LEVELS);
+        }
     }
 }
 
@@ -321,8 +360,8 @@ mod tests {
     }
 
     /// Registers of an SMMU with those features after the list; every await must hold.
-    fn executed(list: &[Setting], features: u32) -> std::collections::BTreeMap<u64, u32> {
-        let mut held = std::collections::BTreeMap::from([(0, features), (0x14, 0x74)]);
+    fn executed(list: &[Setting], features: u32) -> BTreeMap<u64, u32> {
+        let mut held = BTreeMap::from([(0, features), (4, 0x0273_0010), (0x14, 0x74)]);
         let mut left_out = false;
         for setting in list {
             let offset = setting.pa - BASE;
@@ -337,6 +376,9 @@ mod tests {
                     let follows = [CONTROL, INTERRUPTS, COMMAND_QUEUE + 8].contains(&offset);
                     follows.then(|| held.insert(offset + 4, value));
                 }
+                (_, setting::STREAM_BITS) => {
+                    assert!(found & setting.mask >= setting.value, "{setting:?}");
+                }
                 (_, setting::AWAIT) => assert!(holds, "{setting:?}, is {found:#x}"),
                 (_, action) => left_out = action == setting::ONLY_IF && !holds,
             }
@@ -344,15 +386,37 @@ mod tests {
         held
     }
 
-    #[test]
-    fn the_stage_there_is_decides_which_table_is_used() {
+    /// The settings for a table with `largest` as its largest stream.
+    fn list_for(largest: u32) -> Vec<Setting> {
         let streams = Streams {
             tables: [Pa(0x4023_5000), Pa(0x4023_6000)],
+            shape: StreamTableShape::of(std::iter::once(largest)),
             contexts: Pa(0x4023_7000),
             size: 0,
         };
         let list = settings(&system(), &machine(Some(Pa(0x4030_0000))), Some(&streams));
-        let list = list.expect("a list");
+        list.expect("a list")
+    }
+
+    #[test]
+    fn large_streams_need_two_levels_and_an_smmu_with_as_many_bits() {
+        let held = executed(&list_for(0x100), 0x0d40_101a);
+        assert_eq!(held[&0x88], 0x1_0189);
+        let required = |largest: u32| {
+            let list = list_for(largest);
+            let bits = list
+                .iter()
+                .find(|setting| setting.action == setting::STREAM_BITS);
+            let levels = list.iter().any(|setting| setting.mask == TWO_LEVELS);
+            (bits.map(|setting| setting.value), levels)
+        };
+        assert_eq!(required(63), (Some(6), false));
+        assert_eq!(required(0x1_0008), (Some(17), true));
+    }
+
+    #[test]
+    fn the_stage_there_is_decides_which_table_is_used() {
+        let list = list_for(8);
         for (features, table) in [
             (0x0d40_101a, 0x4023_5000),
             (0x0d44_101b, 0x4023_6000),

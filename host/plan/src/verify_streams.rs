@@ -1,21 +1,22 @@
 //! The finished stream tables, checked against the owners of devices
 //!
 //! As [`crate::verify`], for devices: each entry of the packed tables is read as the SMMU will. A stream
-//! without an owner has an entry of zeros; another leads to its owner's memory, to just that, or to its
+//! without an owner has no entry or one of zeros; another leads to its owner's memory, to just that, or to its
 //! owner's own stage 2, which is checked there; past everything only where the description says so.
 
 use bulkhead_formats::address::{PAGE, Pa};
 use bulkhead_formats::region::{Range, RegionSet};
 use bulkhead_formats::smmu::{
-    DESCRIPTOR_SIZE, Descriptor, FORGET_ALL, MEMORY_LEAF, Stream, decode_context,
+    DESCRIPTOR_SIZE, Descriptor, FORGET_ALL, LEAF_STREAMS, MEMORY_LEAF, Stream, StreamTableShape,
+    decode_context, decode_level1,
 };
 use bulkhead_formats::tables::{Leaf, Root};
 use bulkhead_model::system::{PartitionId, System};
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::dma::{buses, stream};
+use crate::dma::Owned;
 use crate::error::PlanError;
-use crate::pcie::Bus;
-use crate::smmu::{COMMANDS, STREAMS, Streams};
+use crate::smmu::{COMMANDS, Streams};
 use crate::stage2::{physical_range, vmid};
 use crate::verify::contents;
 use crate::{Plan, dma};
@@ -25,36 +26,89 @@ use crate::{Plan, dma};
 /// # Errors
 /// The first contradiction.
 pub fn verify(system: &System, plan: &Plan, read: &impl Fn(Pa) -> u64) -> Result<(), PlanError> {
+    let owned = dma::owned(system, &plan.view);
     let Some(streams) = &plan.tables.streams else {
-        return match dma::is_used(system, &plan.view) {
-            true => Err(fail("nothing holds devices back")),
-            false => Ok(()),
+        return match owned.is_empty() {
+            false => Err(fail("nothing holds devices back")),
+            true => Ok(()),
         };
     };
-    check_page(system, plan, read, streams)?;
+    check_page(system, read, streams, &owned)?;
     for (table, stage) in streams.tables.into_iter().zip([1, 2]) {
-        for id in 0..STREAMS {
-            let entry = descriptor(read, table.plus(u64::from(id) * DESCRIPTOR_SIZE));
-            let owner = buses(&plan.view).find(|bus| stream(bus) == id);
-            match owner.map(|bus| bus.owner) {
-                Some(owner) => check(system, plan, read, (owner, stage), &entry)?,
-                None if entry == [0; 8] => {}
-                None => return Err(fail("a stream that is nobody's goes through")),
+        let mut missing: BTreeMap<u32, PartitionId> = owned
+            .iter()
+            .map(|stream| (stream.id, stream.owner))
+            .collect();
+        for (first, leaf) in leaves(plan, read, table, streams.shape)? {
+            for id in first..first + LEAF_STREAMS {
+                let at = leaf.plus(u64::from(id - first) * DESCRIPTOR_SIZE);
+                let entry = descriptor(read, at);
+                match missing.remove(&id) {
+                    Some(owner) => check(system, plan, read, (owner, stage), &entry)?,
+                    None if entry == [0; 8] => {}
+                    None => return Err(fail("a stream without owner goes through")),
+                }
             }
+        }
+        if !missing.is_empty() {
+            return Err(fail("a stream with an owner has no entry"));
         }
     }
     Ok(())
 }
 
-/// The page of contexts has one for each confined bus, the commands, and nothing else.
-fn check_page(
-    system: &System,
+/// Tables of entries, with the stream of the first one: pages of the packed tables, none used twice.
+fn leaves(
     plan: &Plan,
     read: &impl Fn(Pa) -> u64,
+    table: Pa,
+    shape: StreamTableShape,
+) -> Result<Vec<(u32, Pa)>, PlanError> {
+    let packed = packed(plan);
+    let mut found = Vec::new();
+    let mut used = RegionSet::default();
+    for index in 0..shape.level1() {
+        let leaf = match read(table.plus(u64::from(index) * 8)) {
+            0 => continue,
+            descriptor => decode_level1(descriptor),
+        };
+        let leaf = leaf.ok_or_else(|| fail("a damaged descriptor of level 1"))?;
+        let page = Range::sized(leaf.0, PAGE);
+        if !packed.contains(page) || used.overlaps(page) {
+            return Err(fail("a descriptor of level 1 leads astray"));
+        }
+        used.insert(page);
+        found.push((index * LEAF_STREAMS, leaf));
+    }
+    match shape.level1() {
+        0 => found.push((0, table)),
+        used => {
+            let mut rest = (u64::from(used) * 8..PAGE).step_by(8);
+            if rest.any(|at| read(table.plus(at)) != 0) {
+                return Err(fail("a stray word behind its level 1"));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Physical addresses of all tables.
+fn packed(plan: &Plan) -> Range {
+    Range::sized(plan.tables.arena.base().0, plan.table_bytes.len() as u64)
+}
+
+/// The page of contexts has one for each confined partition, the commands, and nothing else.
+fn check_page(
+    system: &System,
+    read: &impl Fn(Pa) -> u64,
     streams: &Streams,
+    owned: &[Owned],
 ) -> Result<(), PlanError> {
-    let confined = |bus: &&Bus| !system.partition(bus.owner).unconfined;
-    let contexts = buses(&plan.view).filter(confined).count() as u64 * DESCRIPTOR_SIZE;
+    let owners = owned.iter().map(|stream| stream.owner);
+    let confined: BTreeSet<_> = owners
+        .filter(|&id| !system.partition(id).unconfined)
+        .collect();
+    let contexts = confined.len() as u64 * DESCRIPTOR_SIZE;
     let commands = FORGET_ALL.as_flattened();
     let word = |at: u64| match at.checked_sub(COMMANDS) {
         Some(offset) => commands.get(offset as usize / 8).copied().unwrap_or(0),
@@ -118,7 +172,7 @@ fn check_memory(
     root: Root,
 ) -> Result<(), PlanError> {
     let (leaves, tables) = contents(read, root)?;
-    let packed = Range::sized(plan.tables.arena.base().0, plan.table_bytes.len() as u64);
+    let packed = packed(plan);
     let pieces = &plan.machine.memory[owner.0];
     let is_own = |leaf: &Leaf| {
         leaf.attributes == MEMORY_LEAF

@@ -275,18 +275,67 @@ proptest! {
     }
 }
 
-/// A system of the folder `systems`.
+/// A board file with streams of many sorts: the usual board, changed.
+fn board_with_streams() -> String {
+    let usual = fixture::root().join("boards/qemu-virt.toml");
+    let mut text = std::fs::read_to_string(usual).expect("there");
+    for (usual, changed) in [
+        (
+            "\nstreams = 0 ",
+            "\nrequester = \"bus\"\nstreams = 0x1_0000 ",
+        ),
+        (
+            "dma = true\n",
+            "dma = true\nstreams = [0x2_0040, 0x2_0041]\n",
+        ),
+        (
+            "\n[device.virtio0]",
+            "\n[device.dma0]\nkind = \"dma\"\naddress = 0x0b00_0000\nsize = 0x1000\nspis = []\ndma = true\nstreams = [3, 0x2_0042]\n\n[device.virtio0]",
+        ),
+    ] {
+        assert!(text.contains(usual), "{usual}");
+        text = text.replacen(usual, changed, 1);
+    }
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("streams-board.toml");
+    std::fs::write(&path, text).expect("written");
+    path.to_str().expect("UTF-8").to_owned()
+}
+
+#[test]
+fn streams_are_those_of_the_board_file() {
+    let (system, _, planned) = planned("streams");
+    let owned = bulkhead_plan::dma::owned(&system, &planned.view);
+    let found: Vec<_> = owned
+        .iter()
+        .map(|stream| (stream.id, stream.owner.0, &*stream.devices[0]))
+        .collect();
+    let expected = [
+        (0x1_0100, 0, "lan2"),
+        (0x1_0200, 1, "lan0"),
+        (0x1_0300, 2, "lan1"),
+        (0x2_0040, 0, "virtio0"),
+        (0x2_0041, 0, "virtio0"),
+        (3, 1, "dma0"),
+        (0x2_0042, 1, "dma0"),
+    ];
+    assert_eq!(found, expected);
+    let streams = planned.tables.streams.expect("they are confined");
+    assert_eq!(streams.shape.register(), 18 | 6 << 6 | 1 << 16);
+}
+
+/// A system of this folder.
 fn planned(name: &str) -> (System, bulkhead_plan::Inputs, Plan) {
-    let file = fixture::root().join(format!("host/plan/tests/systems/{name}.toml"));
+    let file = fixture::root().join(format!("host/plan/tests/{name}.toml"));
     let text = std::fs::read_to_string(&file).expect("there");
+    let text = text.replace("BOARD", &board_with_streams());
     let system = fixture::system(&file, &text);
     let inputs = fixture::inputs(&system);
     let planned = plan(&system, &inputs).expect("a plan");
     (system, inputs, planned)
 }
 
-/// With every sort of table: of a standby, of devices.
-const DAMAGED: [&str; 2] = ["standby", "confined"];
+/// With every sort of table: of a standby, of devices with a linear table of streams and one of two levels.
+const DAMAGED: [&str; 3] = ["systems/standby", "systems/confined", "streams"];
 
 #[test]
 fn every_flipped_bit_of_an_entry_is_found() {

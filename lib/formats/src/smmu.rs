@@ -95,6 +95,67 @@ impl Stream {
     }
 }
 
+/// Most bits of a stream ID for which tables are made.
+pub const MAX_STREAM_BITS: u32 = 20;
+/// Binary logarithm of the entries of a linear table, and of each table below a level 1 (IHI 0070, 6.3.25): a page.
+const SPLIT: u32 = 6;
+/// Entries of a linear table, and of each table below a level 1.
+pub const LEAF_STREAMS: u32 = 1 << SPLIT;
+/// A descriptor of level 1 spans a whole table.
+const SPAN: u64 = SPLIT as u64 + 1;
+
+/// Shape of a stream table that holds streams of so many bits: linear if a page is enough, else of two levels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamTableShape {
+    /// Bits of a stream ID; the SMMU aborts the transactions of larger ones.
+    pub bits: u32,
+}
+
+impl StreamTableShape {
+    /// The smallest shape that holds these streams.
+    #[must_use]
+    pub fn of(streams: impl Iterator<Item = u32>) -> Self {
+        let bits = streams.map(|id| u32::BITS - id.leading_zeros()).max();
+        Self {
+            bits: bits.unwrap_or(0).max(SPLIT),
+        }
+    }
+
+    /// Descriptors of level 1; 0: the table is linear.
+    #[must_use]
+    pub const fn level1(self) -> u32 {
+        match self.bits > SPLIT {
+            true => 1 << (self.bits - SPLIT),
+            false => 0,
+        }
+    }
+
+    /// `SMMU_STRTAB_BASE_CFG`.
+    #[must_use]
+    pub const fn register(self) -> u32 {
+        match self.level1() {
+            0 => self.bits,
+            _ => self.bits | SPLIT << 6 | 1 << 16,
+        }
+    }
+}
+
+/// Descriptor of level 1 that leads to a table of [`LEAF_STREAMS`] entries.
+#[must_use]
+pub const fn level1_descriptor(table: Pa) -> u64 {
+    table.0 & CONTEXT | SPAN
+}
+
+/// The table that a descriptor of level 1 leads to; `None` if [`level1_descriptor`] makes no such descriptor.
+#[must_use]
+pub const fn decode_level1(descriptor: u64) -> Option<Pa> {
+    let table = Pa(descriptor & CONTEXT);
+    match level1_descriptor(table) == descriptor && table.is_aligned(crate::address::PAGE) {
+        true => Some(table),
+        false => None,
+    }
+}
+
 const fn words(first: [u64; 4]) -> Descriptor {
     let [a, b, c, d] = first;
     [a, b, c, d, 0, 0, 0, 0]
@@ -179,7 +240,7 @@ impl Event {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self.code {
-            0x02 | 0x04 => "of a stream that is nobody's",
+            0x02 | 0x04 => "of a stream without owner",
             0x10 => "not mapped",
             0x11 => "beyond what there is",
             0x12 | 0x13 => "not permitted",
@@ -230,6 +291,30 @@ mod tests {
         let (root, asid) = decode_context(&descriptor, 2).expect("just made");
         assert_eq!((root.pa, asid), (Pa(0x4023_6000), 7));
         assert_eq!(decode_context(&[0; 8], 2), None);
+    }
+
+    #[test]
+    fn a_table_is_linear_as_long_as_a_page_holds_it() {
+        let shape = |streams: &[u32]| StreamTableShape::of(streams.iter().copied());
+        for (streams, bits, level1, register) in [
+            (&[][..], 6, 0, 6),
+            (&[8, 63], 6, 0, 6),
+            (&[8, 64], 7, 2, 0x1_0187),
+            (&[0x100], 9, 8, 0x1_0189),
+            (&[0xF_FFFF, 0], 20, 1 << 14, 0x1_0194),
+        ] {
+            let shape = shape(streams);
+            assert_eq!((shape.bits, shape.level1()), (bits, level1), "{streams:x?}");
+            assert_eq!(shape.register(), register, "{streams:x?}");
+        }
+        let descriptor = level1_descriptor(Pa(0x4023_5000));
+        assert_eq!(descriptor, 0x4023_5007);
+        assert_eq!(decode_level1(descriptor), Some(Pa(0x4023_5000)));
+        for bit in 0..64 {
+            let found = decode_level1(descriptor ^ 1 << bit);
+            assert_ne!(found, Some(Pa(0x4023_5000)), "bit {bit}");
+        }
+        assert_eq!(decode_level1(0x4023_5847), None, "no page");
     }
 
     #[test]

@@ -27,6 +27,13 @@ pub(crate) fn set(settings: &[Setting]) -> Result<(), Refusal> {
             setting::AWAIT if !(0..POLLS).any(|_| holds(setting)) => {
                 return Err(Refusal::DeviceSilent(setting.pa));
             }
+            setting::STREAM_BITS if read(setting) & setting.mask < setting.value => {
+                return Err(Refusal::StreamBits {
+                    pa: setting.pa,
+                    found: read(setting) & setting.mask,
+                    needed: setting.value,
+                });
+            }
             setting::ONLY_IF => left_out = !holds(setting),
             _ => {}
         }
@@ -38,8 +45,11 @@ fn register(setting: &Setting) -> *mut u32 {
     with_exposed_provenance_mut(setting.pa as usize & !3)
 }
 
-fn holds(setting: &Setting) -> bool {
+fn read(setting: &Setting) -> u32 {
     // SAFETY: the configuration names a register, and no guest runs yet.
-    let found = unsafe { register(setting).read_volatile() };
-    (found ^ setting.value) & setting.mask == 0
+    unsafe { register(setting).read_volatile() }
+}
+
+fn holds(setting: &Setting) -> bool {
+    (read(setting) ^ setting.value) & setting.mask == 0
 }

@@ -44,6 +44,8 @@ pub(crate) enum Refusal {
     Exception { esr: u64, far: u64, elr: u64 },
     /// A device does not answer at this register.
     DeviceSilent(u64),
+    /// The SMMU with this register tells apart streams of fewer bits than the board file has.
+    StreamBits { pa: u64, found: u32, needed: u32 },
     /// A core does not start: index, affinity and PSCI error.
     CoreFails(usize, u64, i64),
 }
@@ -109,6 +111,11 @@ impl Refusal {
             } => write!(
                 f,
                 "the redistributor at {pa:#x} is that of affinity {found:#x}, the board file says {described:#x}"
+            ),
+            Self::StreamBits { pa, found, needed } => write!(
+                f,
+                "the SMMU at {pa:#x} has streams of {found} bits, the board file has some of {needed} (pcie.streams, \
+                 device.*.streams): correct the file"
             ),
             Self::NoPsci(answer) => write!(
                 f,

@@ -3,6 +3,8 @@
 use super::{Key, Presence::Default, Presence::Required, Shape};
 
 const ANY: Shape = Shape::Number(0, u64::MAX);
+/// The largest stream ID.
+const STREAM: u64 = u32::MAX as u64;
 
 const fn section(path: &'static str, meaning: &'static str, example: &'static str) -> Key {
     Key {
@@ -345,6 +347,13 @@ pub(super) const KEYS: &[Key] = &[
         "dma = true",
     ),
     option(
+        "device.*.streams",
+        Shape::Numbers(STREAM),
+        "it is not behind the SMMU",
+        "Stream IDs of its accesses at the SMMU: `iommus` of its node in the board's device tree.",
+        "streams = [0x400, 0x401]",
+    ),
+    option(
         "device.*.compatible",
         Shape::Texts,
         "no device node",
@@ -418,16 +427,25 @@ pub(super) const KEYS: &[Key] = &[
         "pcie.guest_memory = 0x1000_0000",
     ),
     option(
-        "pcie.smmu",
-        ANY,
-        "no SMMU",
-        "Physical address of the SMMUv3 between it and memory; a stream is a requester ID.",
-        "pcie.smmu = 0x0905_0000",
+        "pcie.streams",
+        Shape::Number(0, STREAM),
+        "it is not behind the SMMU",
+        "Stream ID of requester ID 0 at the SMMU; a requester's is that plus its ID. The third number of `iommu-map` in \
+         the board's device tree, less the first.",
+        "pcie.streams = 0x1_0000",
+    ),
+    option(
+        "pcie.requester",
+        Shape::Choice(&["bridge", "bus"]),
+        "`\"bridge\"`",
+        "Requester ID of functions behind a bridge: `\"bridge\"`: that of the bridge on bus 0, as of a conventional bridge; \
+         `\"bus\"`: that of device 0 of the bus behind it, as of a bridge from PCI Express to PCI.",
+        "pcie.requester = \"bus\"",
     ),
     fact(
         "pcie.bridge",
         Shape::Text,
-        "What the emulator calls a bridge.",
+        "The emulator's device for a bridge; `{number}` stands for the number of the bus behind it.",
         "pcie.bridge = \"pci-bridge,msi=off,shpc=off\"",
     ),
     Key {
@@ -561,6 +579,19 @@ pub(super) const KEYS: &[Key] = &[
         "Nanoseconds of an instruction on a core that has the machine for itself; emulated cores take turns, and \
          each takes as many times that.",
         "costs.instruction_ns = 4",
+    ),
+    Key {
+        path: "smmu",
+        shape: Shape::Section,
+        presence: Default("none"),
+        meaning: "Its SMMUv3, which confines the accesses of devices with streams.",
+        example: "[smmu]",
+    },
+    fact(
+        "smmu.address",
+        ANY,
+        "Physical address of its registers.",
+        "smmu.address = 0x0905_0000",
     ),
     Key {
         path: "emulator",

@@ -34,7 +34,7 @@ pub(super) fn diagnose(command: &Command, log_file: &Path, command_file: &Path) 
         let Ok(text) = answer(program, &arguments) else {
             continue;
         };
-        if !text.split_whitespace().any(|word| word == feature) {
+        if !lists(&text, feature) {
             return RunError::FeatureMissing {
                 program: program.clone(),
                 feature: what,
@@ -46,6 +46,12 @@ pub(super) fn diagnose(command: &Command, log_file: &Path, command_file: &Path) 
         command_file: command_file.into(),
         log_file: log_file.into(),
     }
+}
+
+/// Returns whether a list of the emulator has that name; it writes names of devices between quotes.
+fn lists(text: &str, name: &str) -> bool {
+    let mut words = text.split_whitespace();
+    words.any(|word| word.trim_matches(['"', ',']) == name)
 }
 
 fn last_words(log_file: &Path) -> String {
@@ -97,6 +103,15 @@ mod tests {
         assert!(numbers("7.2.22") >= numbers("7.2"));
         assert!(numbers("7.1.9") < numbers("7.2"));
         assert!(numbers("unknown") < numbers("7.2"));
+    }
+
+    #[test]
+    fn a_device_is_found_in_the_emulators_list() {
+        let text = "name \"e1000\", bus PCI, alias \"e1000-82540em\"\nvirt-7.2             QEMU 7.2 ARM Virtual Machine";
+        for name in ["e1000", "virt-7.2"] {
+            assert!(lists(text, name), "{name}");
+        }
+        assert!(!lists(text, "e10"));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::ram::Ram;
 pub struct RefusedReport {
     /// Owner of the device; empty if the device has no owner.
     pub partition: String,
-    /// The devices of that partition's bus: which of them it was the SMMU is not told.
+    /// The devices with that stream: the SMMU does not know which of them it was.
     pub devices: Vec<String>,
     /// First address; `None` if the event has no address.
     pub address: Option<u64>,
@@ -53,7 +53,7 @@ fn report(confined: &Confined, event: Event) -> RefusedReport {
     let stream = streams.find(|stream| stream.id == event.stream);
     RefusedReport {
         partition: stream.map_or_else(String::new, |stream| stream.partition.clone()),
-        devices: stream.map_or_else(Vec::new, |stream| stream.functions.clone()),
+        devices: stream.map_or_else(Vec::new, |stream| stream.devices.clone()),
         address: event.access.map(|(address, _)| address),
         write: event.access.is_some_and(|(_, write)| write),
         why: event.name().into(),
@@ -76,8 +76,8 @@ impl RefusedReport {
     /// Describes the access in one line.
     #[must_use]
     pub fn sentence(&self) -> String {
-        let who = match self.partition.as_str() {
-            "" => "a device of nobody".to_owned(),
+        let device = match self.partition.as_str() {
+            "" => "a device without owner".to_owned(),
             name => format!("{name}: {}", self.devices.join(" or ")),
         };
         let access = if self.write { "write to" } else { "read from" };
@@ -89,7 +89,7 @@ impl RefusedReport {
             1 => String::new(),
             count => format!(", {count} times"),
         };
-        format!("{who}: {what} refused, {}{times}", self.why)
+        format!("{device}: {what} refused, {}{times}", self.why)
     }
 }
 
@@ -111,14 +111,14 @@ mod tests {
             report.sentence(),
             "attacker: lan0: write to 0x40600000 refused, not mapped, 2 times"
         );
-        let nobody = RefusedReport {
+        let unowned = RefusedReport {
             count: 1,
-            why: "of a stream that is nobody's".into(),
+            why: "of a stream without owner".into(),
             ..RefusedReport::default()
         };
         assert_eq!(
-            nobody.sentence(),
-            "a device of nobody: an access refused, of a stream that is nobody's"
+            unowned.sentence(),
+            "a device without owner: an access refused, of a stream without owner"
         );
     }
 }

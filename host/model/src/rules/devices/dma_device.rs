@@ -8,9 +8,8 @@ crate::rules::declaration::rule! {
     Error, "dma-device",
     "a device that accesses memory by itself is confined, or its partition is trusted with everything",
     "Such a device does not go through its partition's tables: it could read and write the memory \
-     of all partitions. The board's SMMU, if it has one, confines PCIe functions to their \
-     partition's memory; other devices are not behind it. A partition that is trusted with all \
-     memory says `dma = \"unconfined\"`.",
+     of all partitions. The board's SMMU, if it has one, confines devices with streams (`device.*.streams`, \
+     `pcie.streams` of the board file) to their partition's memory. A partition that is trusted with all memory says `dma = \"unconfined\"`.",
     check
 }
 
@@ -21,7 +20,7 @@ fn check(draft: &Draft, report: &mut Report) {
             let message = format!("`{}` accesses memory by itself", name.value);
             report.add(
                 RULE.at(&name.span, message)
-                    .here("not confined by any SMMU")
+                    .here("it has no stream at an SMMU that would confine it")
                     .help(
                         "leave it out, or trust its owner with all memory: `dma = \"unconfined\"`",
                     ),
@@ -36,11 +35,13 @@ pub(in crate::rules) fn accessing<'a>(
     partition: &'a PartitionDraft,
 ) -> impl Iterator<Item = (&'a At<String>, bool)> {
     let pcie = draft.board.as_ref().and_then(|board| board.pcie.as_ref());
-    let behind = pcie.is_some_and(|pcie| pcie.smmu.is_some());
+    let behind = pcie.is_some_and(|pcie| pcie.streams.is_some());
     let devices = draft.devices(partition).filter(|(_, device)| device.dma);
     let functions = draft
         .functions(partition)
         .filter(|(_, function)| draft.kind_of(function).is_some_and(|kind| kind.dma));
     let functions = functions.map(move |(name, _)| (name, behind));
-    devices.map(|(name, _)| (name, false)).chain(functions)
+    devices
+        .map(|(name, device)| (name, !device.streams.is_empty()))
+        .chain(functions)
 }

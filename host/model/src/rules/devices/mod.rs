@@ -11,6 +11,7 @@ pub(crate) mod device_lines;
 pub(crate) mod device_reach;
 pub(crate) mod device_unowned;
 pub(crate) mod dma_device;
+pub(crate) mod dma_restart;
 pub(crate) mod dma_unconfined;
 pub(crate) mod interrupt_line_split;
 pub(crate) mod unknown_console;
@@ -29,6 +30,7 @@ pub(super) const RULES: &[&Rule] = &[
     &device_reach::RULE,
     &interrupt_line_split::RULE,
     &dma_device::RULE,
+    &dma_restart::RULE,
     &dma_unconfined::RULE,
     &unknown_console::RULE,
     &console_not_owned::RULE,

@@ -1,23 +1,19 @@
 //! The cores of a board and their redistributors
 
-use super::board_inconsistent::{is_unreachable, place};
+use super::board_inconsistent::place;
 use crate::board::{Board, Core};
 use crate::diagnostic::Report;
 use crate::document::Table;
 use crate::draft::Section;
 use crate::source::Span;
 use bulkhead_abi::status::MAX_CORES;
-use bulkhead_formats::gicv3::REDISTRIBUTOR_STRIDE;
 
 crate::rules::declaration::rule! {
     Error, "board-cores",
-    "each core of a board has an affinity and a redistributor of its own",
+    "each core of a board has an affinity of its own and a redistributor",
     "Firmware and interrupt controller name a core by its affinity, and a core's private interrupts are those of \
-     its redistributor: two frames of 64 KiB, not shared with another core or with the distributor."
+     its redistributor: two frames of 64 KiB."
 }
-
-/// Bytes of the distributor.
-const DISTRIBUTOR: u64 = 1 << 16;
 
 /// Looks at a board that has the right shape.
 pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
@@ -44,23 +40,13 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
 
 fn faults(board: &Board, number: usize, core: &Core) -> Vec<String> {
     let mut faults = Vec::new();
-    let (start, end) = frames(core);
-    if start % (1 << 16) != 0 || is_unreachable(board, end.saturating_sub(1)) {
+    let start = core.redistributor;
+    if !start.is_multiple_of(1 << 16) {
         faults.push(format!(
-            "redistributor {start:#x} is not two frames of 64 KiB that physical addresses reach"
+            "redistributor {start:#x} is not two frames of 64 KiB"
         ));
     }
-    let distributor = board.interrupts.distributor;
-    if start < distributor.saturating_add(DISTRIBUTOR) && distributor < end {
-        faults.push(format!("redistributor {start:#x} overlaps the distributor"));
-    }
     for (earlier, other) in board.cores[..number].iter().enumerate() {
-        let (other_start, other_end) = frames(other);
-        if start < other_end && other_start < end {
-            faults.push(format!(
-                "redistributor {start:#x} overlaps that of core {earlier}"
-            ));
-        }
         if core.mpidr == other.mpidr {
             faults.push(format!(
                 "affinity {:#x} is that of core {earlier}",
@@ -75,9 +61,4 @@ fn faults(board: &Board, number: usize, core: &Core) -> Vec<String> {
         ));
     }
     faults
-}
-
-const fn frames(core: &Core) -> (u64, u64) {
-    let start = core.redistributor;
-    (start, start.saturating_add(REDISTRIBUTOR_STRIDE))
 }

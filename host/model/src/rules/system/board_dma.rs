@@ -30,16 +30,19 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
     let (Some(pcie), Some(emulator)) = (&board.pcie, &board.emulator) else {
         return;
     };
-    for (key, message, missing) in problems(pcie, emulator) {
+    for (key, message, missing) in problems(board.smmu.is_some(), pcie, emulator) {
         let found = RULE.at(&place(table, &key), message).here("here");
         report.add(found.help(format!("add `{missing}`")));
     }
 }
 
 /// Key, problem, and what is missing.
-fn problems(pcie: &Pcie, emulator: &Emulator) -> Vec<(String, String, &'static str)> {
+fn problems(
+    has_smmu: bool,
+    pcie: &Pcie,
+    emulator: &Emulator,
+) -> Vec<(String, String, &'static str)> {
     let mut found = Vec::new();
-    let has_smmu = pcie.smmu.is_some();
     if has_smmu && model(&emulator.machine) == "virt" && !has(&emulator.machine, "iommu=smmuv3") {
         let message = "the board has an SMMU, and the emulated machine has none";
         found.push(("emulator.machine".into(), message.into(), "iommu=smmuv3"));

@@ -1,5 +1,6 @@
 //! A board's facts fit together
 
+use super::occupied::occupied;
 use crate::board::{Board, Device, FunctionKind, Pcie};
 use crate::diagnostic::Report;
 use crate::document::Table;
@@ -28,10 +29,24 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
     if let Some((_, message)) = board.pcie.as_ref().and_then(|pcie| pcie_fault(board, pcie)) {
         tell("pcie", message.to_owned());
     }
-    for (index, device) in board.devices.iter().enumerate() {
+    for device in &board.devices {
         let path = format!("device.{}", device.name);
-        for message in device_faults(board, device, &board.devices[..index]) {
+        for message in device_faults(board, device) {
             tell(&path, message);
+        }
+    }
+    let all = occupied(board, table);
+    for (index, part) in all.iter().enumerate() {
+        let overlapped = all[..index]
+            .iter()
+            .filter(|other| other.range.overlaps(part.range));
+        let overlaps = overlapped.map(|other| format!("overlaps {}", other.name));
+        let bits = board.cpu.physical_bits;
+        let beyond = is_unreachable(board, part.range.end.saturating_sub(1))
+            .then(|| format!("lies beyond {bits} bits of address"));
+        for fault in overlaps.chain(beyond) {
+            let message = format!("{} {fault}", part.name);
+            report.add(RULE.at(&part.span, message).here("does not fit"));
         }
     }
 }
@@ -57,7 +72,7 @@ pub(crate) fn check_lists(table: &Table, report: &mut Report) {
 }
 
 /// Simple facts: whether it is wrong, the key, and the message.
-fn facts(board: &Board) -> [(bool, &'static str, &'static str); 7] {
+fn facts(board: &Board) -> [(bool, &'static str, &'static str); 8] {
     let (first, last) = board.interrupts.doorbells;
     [
         (
@@ -81,6 +96,11 @@ fn facts(board: &Board) -> [(bool, &'static str, &'static str); 7] {
             "each timer has a private interrupt of its own, 16 to 31; only the last one may be 0",
         ),
         (
+            board.smmu.is_some_and(|at| !at.is_multiple_of(1 << 16)),
+            "smmu.address",
+            "the SMMU is not aligned to its pages (64 KiB)",
+        ),
+        (
             !is_uart(board),
             "console",
             "the console is no device of this board, or not a UART of a kind that the boot part has a driver for",
@@ -93,10 +113,9 @@ fn facts(board: &Board) -> [(bool, &'static str, &'static str); 7] {
             "fewer cores than the board has",
         ),
         (
-            !board.interrupts.distributor.is_multiple_of(1 << 16)
-                || is_unreachable(board, board.interrupts.distributor),
+            !board.interrupts.distributor.is_multiple_of(1 << 16),
             "interrupts.distributor",
-            "not a frame of 64 KiB that physical addresses reach",
+            "not a frame of 64 KiB",
         ),
     ]
 }
@@ -134,6 +153,9 @@ fn pcie_fault(board: &Board, pcie: &Pcie) -> Option<(bool, &'static str)> {
     let (first, last) = board.interrupts.doorbells;
     let [ports, memory] = [pcie.ports, pcie.memory];
     let no_line = |spi: &u32| *spi >= board.interrupts.spis || (first..=last).contains(spi);
+    let lines = pcie.lines.iter().enumerate();
+    let mut lines = lines.map(|(number, spi)| (&pcie.lines[..number], spi));
+    let mut devices = board.devices.iter().flat_map(|device| &device.spis);
     let registers = |kind: &FunctionKind| kind.ports.len().max(kind.memory.len());
     let faults = [
         (
@@ -149,12 +171,13 @@ fn pcie_fault(board: &Board, pcie: &Pcie) -> Option<(bool, &'static str)> {
             "memory is not made of MiB below 4 GiB",
         ),
         (
-            pcie.smmu.is_some_and(|at| !at.is_multiple_of(1 << 16)),
-            "the SMMU is not aligned to its pages (64 KiB)",
-        ),
-        (
             pcie.lines.iter().any(no_line),
             "a line is no device's interrupt",
+        ),
+        (
+            lines.any(|(earlier, spi)| earlier.contains(spi))
+                || devices.any(|spi| pcie.lines.contains(spi)),
+            "a line is that of another slot or of a device: two partitions would share it",
         ),
         (
             pcie.kinds.iter().any(|kind| registers(kind) > 6),
@@ -164,28 +187,15 @@ fn pcie_fault(board: &Board, pcie: &Pcie) -> Option<(bool, &'static str)> {
     faults.into_iter().find(|(wrong, _)| *wrong)
 }
 
-fn device_faults(board: &Board, device: &Device, earlier: &[Device]) -> Vec<String> {
-    let end = device.address.saturating_add(device.size);
+fn device_faults(board: &Board, device: &Device) -> Vec<String> {
     let pages = device.address.is_multiple_of(PAGE_SIZE) && device.size.is_multiple_of(PAGE_SIZE);
     let (first, last) = board.interrupts.doorbells;
     let mut faults = Vec::new();
     if device.is(Class::InterruptController) || device.is(Class::Iommu) {
         faults.push(format!("`{}` belongs to the monitor", device.name));
     }
-    if is_unreachable(board, end.saturating_sub(1)) {
-        let bits = board.cpu.physical_bits;
-        faults.push(format!(
-            "`{}` lies beyond {bits} bits of address",
-            device.name
-        ));
-    }
     if !pages || device.size == 0 {
         faults.push(format!("`{}` is not made of whole pages", device.name));
-    }
-    for other in earlier {
-        if device.address < other.address.saturating_add(other.size) && other.address < end {
-            faults.push(format!("`{}` overlaps `{}`", device.name, other.name));
-        }
     }
     for spi in &device.spis {
         if *spi >= board.interrupts.spis || (first..=last).contains(spi) {

@@ -1,6 +1,7 @@
 //! The RAM of a board
 
 use super::board_inconsistent::{is_unreachable, place};
+use super::occupied::{Occupied, occupied};
 use crate::board::{Board, MemoryRange};
 use crate::diagnostic::Report;
 use crate::document::Table;
@@ -8,6 +9,7 @@ use crate::draft::Section;
 use crate::quantity::size_text;
 use crate::source::Span;
 use bulkhead_abi::PAGE_SIZE;
+use bulkhead_formats::region::Range;
 
 crate::rules::declaration::rule! {
     Error, "board-memory",
@@ -22,9 +24,10 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
         .listed("ranges")
         .map(|section| section.name.span)
         .collect();
+    let hardware = occupied(board, table);
     for (number, range) in board.memory.iter().enumerate() {
         let span = spans.get(number).cloned().unwrap_or_default();
-        for message in faults(board, number, range) {
+        for message in faults(board, &hardware, number, range) {
             report.add(RULE.at(&span, message).here("this range"));
         }
     }
@@ -34,6 +37,12 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
     let holds = |range: &MemoryRange| (range.base..range.end()).contains(&board.load);
     if !board.memory.iter().any(holds) {
         tell("memory.load", "the image is not in RAM".into());
+    }
+    if board.emulator.is_some() && board.memory.iter().any(|range| range.base == board.load) {
+        tell(
+            "memory.load",
+            "the emulator's boot loader lies at the start of RAM".into(),
+        );
     }
     if !board.load.is_multiple_of(2 << 20) {
         tell(
@@ -50,7 +59,7 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
     }
 }
 
-fn faults(board: &Board, number: usize, range: &MemoryRange) -> Vec<String> {
+fn faults(board: &Board, hardware: &[Occupied], number: usize, range: &MemoryRange) -> Vec<String> {
     let mut faults = Vec::new();
     let (start, end) = (range.base, range.end());
     if !(start | range.size).is_multiple_of(PAGE_SIZE) || range.size == 0 {
@@ -67,19 +76,9 @@ fn faults(board: &Board, number: usize, range: &MemoryRange) -> Vec<String> {
     if earlier.last().is_some_and(|last| last.end() > start) {
         faults.push("ranges are ascending and do not overlap".into());
     }
-    let inside = |address: u64, size: u64| address < end && start < address.saturating_add(size);
-    for device in &board.devices {
-        if inside(device.address, device.size) {
-            faults.push(format!("`{}` lies in RAM", device.name));
-        }
-    }
-    if inside(board.interrupts.distributor, 1 << 16)
-        || board
-            .cores
-            .iter()
-            .any(|core| inside(core.redistributor, 1 << 17))
-    {
-        faults.push("the interrupt controller lies in RAM".into());
-    }
+    let hardware = hardware
+        .iter()
+        .filter(|part| part.range.overlaps(Range { start, end }));
+    faults.extend(hardware.map(|part| format!("{} lies in RAM", part.name)));
     faults
 }

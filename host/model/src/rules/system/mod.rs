@@ -6,7 +6,9 @@ pub(crate) mod board_firmware;
 pub(crate) mod board_guest;
 pub(crate) mod board_inconsistent;
 pub(crate) mod board_memory;
+pub(crate) mod board_streams;
 pub(crate) mod no_partition;
+mod occupied;
 pub(crate) mod run_length;
 pub(crate) mod unknown_board;
 pub(crate) mod waive_unknown;
@@ -21,6 +23,7 @@ pub(super) const RULES: &[&Rule] = &[
     &board_memory::RULE,
     &board_firmware::RULE,
     &board_dma::RULE,
+    &board_streams::RULE,
     &board_guest::RULE,
     &no_partition::RULE,
     &run_length::RULE,
