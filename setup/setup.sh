@@ -18,6 +18,7 @@ FLAVOURS=${*:-debian}
 . "$ROOT/setup/packages.sh"
 . "$ROOT/setup/rust.sh"
 . "$ROOT/setup/kernel.sh"
+. "$ROOT/setup/library.sh"
 . "$ROOT/setup/module.sh"
 
 # Everything the outcome depends on, in one number.
@@ -32,7 +33,7 @@ is_done() {
     for tool in qemu-system-aarch64 dtc cc; do
         command -v "$tool" >/dev/null || return 1
     done
-    has_rust && has_busybox || return 1
+    has_rust && has_busybox && has_library || return 1
     for flavour in $FLAVOURS; do
         has_kernel "$flavour" && has_module "$flavour" || return 1
     done
@@ -47,6 +48,7 @@ main() {
     install_packages
     begin_rust
     fetch_busybox
+    fetch_library
     for flavour in $FLAVOURS; do
         fetch_kernel "$flavour"
         build_module "$flavour"

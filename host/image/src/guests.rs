@@ -133,9 +133,9 @@ impl<'a> Gatherer<'a> {
     fn partition(&self, partition: &Partition) -> Result<PartitionImages, BuildError> {
         let alternate = partition.alternate.as_ref();
         let alternate = alternate
-            .map(|image| self.image(partition, image, &self.programs(image)?))
+            .map(|image| self.image(partition, image, &self.programs(partition, image)?))
             .transpose()?;
-        let programs = self.programs(&partition.image)?;
+        let programs = self.programs(partition, &partition.image)?;
         let argument = self
             .options
             .arguments
@@ -151,26 +151,29 @@ impl<'a> Gatherer<'a> {
     }
 
     /// Executables with the symbols that name the place of a fault.
-    fn programs(&self, image: &Image) -> Result<Vec<PathBuf>, BuildError> {
+    fn programs(&self, partition: &Partition, image: &Image) -> Result<Vec<PathBuf>, BuildError> {
         let built = |built: &Executables, name| Ok(only_executable(built, name)?.to_path_buf());
         match image {
             Image::Crate(name) => Ok(vec![built(&self.built, name)?]),
             Image::File { path, .. } => Ok(vec![path.clone()]),
             Image::Components(components) => {
                 let kernel = built(&self.kernel, components::KERNEL);
-                let components = components.iter().map(|component| self.program(component));
+                let program = |component| self.program(partition, component);
+                let components = components.iter().map(program);
                 std::iter::once(kernel).chain(components).collect()
             }
             Image::Linux { .. } => Ok(Vec::new()),
         }
     }
 
-    fn program(&self, component: &Component) -> Result<PathBuf, BuildError> {
+    fn program(&self, partition: &Partition, component: &Component) -> Result<PathBuf, BuildError> {
         match &component.program {
             Program::Crate(name) => Ok(only_executable(&self.built, name)?.to_path_buf()),
             Program::File(path) => Ok(path.clone()),
-            Program::Folder(path) => {
-                sources::build(&self.options.root, path, &self.options.out_dir)
+            Program::Folder(folder) => {
+                let name = format!("{}.{}", partition.name, component.name);
+                sources::build(&self.options.root, folder, &self.options.out_dir, &name)
+                    .map_err(|error| error.at(&component.span))
             }
         }
     }

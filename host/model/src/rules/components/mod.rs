@@ -12,6 +12,7 @@ pub(crate) mod component_part;
 pub(crate) mod component_program;
 pub(crate) mod component_restart;
 pub(crate) mod component_roles;
+pub(crate) mod component_sources;
 pub(crate) mod component_task;
 pub(crate) mod component_thread;
 pub(crate) mod components_count;
@@ -37,6 +38,7 @@ pub(super) const RULES: &[&Rule] = &[
     &component_program::RULE,
     &component_core::RULE,
     &component_thread::RULE,
+    &component_sources::RULE,
     &component_task::RULE,
     &component_budget::RULE,
     &component_restart::RULE,

@@ -1,20 +1,12 @@
-/* printf and its kin: C11 7.21.6.1, without wide characters
+/* Formatting of the printf family: C11 7.21.6.1, without wide characters
  *
  * A directive that is none is written as it stands. An argument is read with the type that the length modifier
- * names, so that no directive misaligns those behind it. `printf` writes lines: each call ends one, and so does each
- * newline in it. */
+ * names, so that no directive misaligns those behind it. */
 #include "format.h"
 #include <stdarg.h>
 
 /* The compiler's `limits.h` asks for a C library's. */
 #define INT_MAX __INT_MAX__
-
-void slite_print(const char *text, size_t length);
-int slite_format(const char *format, va_list arguments);
-int vprintf(const char *format, va_list arguments);
-int printf(const char *format, ...);
-int vsnprintf(char *text, size_t size, const char *format, va_list arguments);
-int snprintf(char *text, size_t size, const char *format, ...);
 
 enum length { INT, CHAR, SHORT, LONG, LONG_LONG, SIZE, MAXIMUM, DIFFERENCE, LONG_DOUBLE };
 
@@ -267,8 +259,10 @@ static int convert(struct sink *sink, struct directive *directive, struct argume
     return 1;
 }
 
-static int format_all(struct sink *sink, const char *format, struct arguments *arguments)
+int bulkhead_format(struct sink *sink, const char *format, va_list list)
 {
+    struct arguments copy, *arguments = &copy;
+    va_copy(copy.list, list);
     for (; *format; format++) {
         if (*format != '%') {
             put(sink, *format);
@@ -282,97 +276,6 @@ static int format_all(struct sink *sink, const char *format, struct arguments *a
         }
         format = end;
     }
+    va_end(copy.list);
     return sink->count > INT_MAX ? -1 : (int)sink->count;
-}
-
-/* A line of the console. A longer text is continued on the next line. */
-struct line {
-    struct sink sink;
-    char text[160];
-    size_t length;
-};
-
-static void end_line(struct line *line, size_t length)
-{
-    slite_print(line->text, length);
-    line->length -= length;
-    __builtin_memmove(line->text, line->text + length, line->length);
-}
-
-static void put_in_line(struct sink *sink, char c)
-{
-    struct line *line = (struct line *)sink;
-    if (c == '\n') {
-        end_line(line, line->length);
-        return;
-    }
-    if (line->length == sizeof line->text) {
-        /* Never within a character of several bytes (UTF-8: 10xxxxxx continues one). */
-        size_t whole = line->length;
-        while ((c & 0xc0) == 0x80 && whole > line->length - 4 && (line->text[--whole] & 0xc0) == 0x80)
-            ;
-        end_line(line, whole);
-    }
-    line->text[line->length++] = c;
-}
-
-int slite_format(const char *format, va_list list)
-{
-    struct line line = {.sink = {.put = put_in_line}};
-    struct arguments arguments;
-    va_copy(arguments.list, list);
-    int count = format_all(&line.sink, format, &arguments);
-    va_end(arguments.list);
-    if (line.length)
-        end_line(&line, line.length);
-    return count;
-}
-
-int vprintf(const char *format, va_list arguments)
-{
-    return slite_format(format, arguments);
-}
-
-int printf(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    int count = vprintf(format, arguments);
-    va_end(arguments);
-    return count;
-}
-
-/* A text in memory, with room for the 0 that ends it. */
-struct memory {
-    struct sink sink;
-    char *text;
-    size_t size;
-};
-
-static void put_in_memory(struct sink *sink, char c)
-{
-    struct memory *memory = (struct memory *)sink;
-    if (sink->count + 1 < memory->size)
-        memory->text[sink->count] = c;
-}
-
-int vsnprintf(char *text, size_t size, const char *format, va_list list)
-{
-    struct memory memory = {.sink = {.put = put_in_memory}, .text = text, .size = size};
-    struct arguments arguments;
-    va_copy(arguments.list, list);
-    int count = format_all(&memory.sink, format, &arguments);
-    va_end(arguments.list);
-    if (size)
-        text[memory.sink.count < size ? memory.sink.count : size - 1] = 0;
-    return count;
-}
-
-int snprintf(char *text, size_t size, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    int count = vsnprintf(text, size, format, arguments);
-    va_end(arguments);
-    return count;
 }

@@ -1,6 +1,7 @@
-/* Conversions of printf: what its two files share. */
+/* Conversions of printf: shared by its files. */
 #ifndef BULKHEAD_FORMAT_H
 #define BULKHEAD_FORMAT_H
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,6 +57,9 @@ static inline void end_field(struct sink *sink, const struct conversion *as, uin
     if (as->left)
         put_many(sink, ' ', (int64_t)as->width - (int64_t)(sink->count - start));
 }
+
+/* Writes formatted text; returns its characters, or -1 if they are more than INT_MAX. */
+int bulkhead_format(struct sink *sink, const char *format, va_list arguments);
 
 /* %f %e %g %a and their capitals. */
 void format_double(struct sink *sink, const struct conversion *as, double value);
