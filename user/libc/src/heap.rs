@@ -21,11 +21,11 @@ pub trait Heap {
     /// `block` is this heap's and is not used again.
     unsafe fn release(block: NonNull<u8>);
 
-    /// Changes the size of a block and keeps its content as far as it fits. Without memory for it the block stays as
-    /// it was, and nothing is returned.
+    /// Changes the size of a block and keeps its content as far as it fits. Returns `None` if there is no memory
+    /// for it; the block is unchanged then.
     ///
     /// # Safety
-    /// `block` is this heap's with an alignment of at most 16 bytes; it is not used again unless nothing is returned.
+    /// `block` is this heap's with an alignment of at most 16 bytes; it is not used again unless `None` is returned.
     unsafe fn resize(block: NonNull<u8>, bytes: usize) -> Option<NonNull<u8>>;
 }
 

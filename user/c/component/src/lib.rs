@@ -24,7 +24,7 @@ unsafe extern "C" {
     safe fn main(count: i32, words: *const *const u8) -> i32;
 }
 
-/// What belongs to the component's one thread.
+/// A value of the component's one thread.
 struct Own<T>(UnsafeCell<T>);
 
 // SAFETY: a component has one thread.
@@ -43,8 +43,9 @@ fn run(_: bulkhead_component::First) -> ! {
     let memory = ptr::with_exposed_provenance_mut::<u8>(address as usize);
     let memory = ptr::slice_from_raw_parts_mut(memory, bytes as usize);
     if let Some(memory) = NonNull::new(memory).filter(|_| bytes != 0) {
+        let blocks = blocks();
         // SAFETY: mapped for this component alone; nothing else uses it.
-        unsafe { (*BLOCKS.0.get()).add(memory) };
+        unsafe { blocks.add(memory) };
     }
     let (bytes, align) = bulkhead_libc::storage_bytes();
     match <Heap as bulkhead_libc::Heap>::allocate(bytes, align) {
