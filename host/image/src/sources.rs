@@ -220,8 +220,8 @@ impl Build<'_> {
             command.arg(format!("-D{name}"));
         }
         let runtime = self.runtime.include.iter().map(|one| self.root.join(one));
-        let own = std::iter::once(self.folder.path.clone());
-        for include in own
+        let program = std::iter::once(self.folder.path.clone());
+        for include in program
             .chain(self.folder.include.iter().cloned())
             .chain(runtime)
         {

@@ -198,7 +198,7 @@ impl End {
         }
     }
 
-    const fn described(&self) -> &ChannelEnd {
+    const fn channel_end(&self) -> &ChannelEnd {
         match self {
             Self::Sending(sender) => sender.channel_end(),
             Self::Receiving(receiver) => receiver.channel_end(),
@@ -230,7 +230,7 @@ unsafe extern "C" fn bulkhead_channel(name: *const c_char) -> c_int {
     let name = unsafe { text(name) };
     for (number, place) in (0..).zip(ends().iter_mut()) {
         match place {
-            Some(end) if end.described().name == name_field(name) => return number,
+            Some(end) if end.channel_end().name == name_field(name) => return number,
             Some(_) => {}
             None => {
                 *place = End::open(name);
@@ -243,7 +243,7 @@ unsafe extern "C" fn bulkhead_channel(name: *const c_char) -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn bulkhead_message_size(channel: c_int) -> c_long {
-    let size = end(channel).map(|end| c_long::from(end.described().message_size));
+    let size = end(channel).map(|end| c_long::from(end.channel_end().message_size));
     size.unwrap_or(c_long::from(UNKNOWN))
 }
 
@@ -309,7 +309,7 @@ unsafe extern "C" fn bulkhead_receive(
 
 #[unsafe(no_mangle)]
 extern "C" fn bulkhead_ring(channel: c_int) -> c_int {
-    end(channel).map_or(UNKNOWN, |end| status(env().ring(end.described())))
+    end(channel).map_or(UNKNOWN, |end| status(env().ring(end.channel_end())))
 }
 
 #[unsafe(no_mangle)]
@@ -321,13 +321,13 @@ extern "C" fn bulkhead_wait() -> c_long {
 
 #[unsafe(no_mangle)]
 extern "C" fn bulkhead_peer_is_up(channel: c_int) -> c_int {
-    let link = end(channel).and_then(|end| env().peer_link(end.described()));
+    let link = end(channel).and_then(|end| env().peer_link(end.channel_end()));
     link.is_some_and(|link| link.is_up()).into()
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn bulkhead_peer_epoch(channel: c_int) -> u32 {
-    let link = end(channel).and_then(|end| env().peer_link(end.described()));
+    let link = end(channel).and_then(|end| env().peer_link(end.channel_end()));
     link.map_or(0, |link| link.read().epoch)
 }
 
