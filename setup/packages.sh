@@ -36,7 +36,8 @@ wanted_packages() {
     case $NATIVE in
         arm64) echo "gcc-$(compiler_version) compiles the Linux kernel module" ;;
         *)
-            echo "gcc-$(compiler_version)-aarch64-linux-gnu compiles the Linux kernel module"
+            echo "gcc-$(compiler_version)-aarch64-linux-gnu compiles the Linux kernel module and C components"
+            echo "g++-$(compiler_version)-aarch64-linux-gnu compiles C++ components"
             echo "libboost-context$(boost_version) is measured beside thread switches in user mode"
             ;;
     esac

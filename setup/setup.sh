@@ -18,11 +18,13 @@ FLAVOURS=${*:-debian}
 . "$ROOT/setup/packages.sh"
 . "$ROOT/setup/rust.sh"
 . "$ROOT/setup/kernel.sh"
+. "$ROOT/setup/library.sh"
+. "$ROOT/setup/sources.sh"
 . "$ROOT/setup/module.sh"
 
 # Everything the outcome depends on, in one number.
 fingerprint() {
-    cat "$ROOT"/setup/*.sh "$ROOT"/setup/packages.txt "$ROOT"/omp/packages.txt \
+    cat "$ROOT"/setup/*.sh "$ROOT"/setup/packages.txt "$ROOT"/setup/sources/Cargo.* "$ROOT"/omp/packages.txt \
         "$ROOT"/rust-toolchain.toml "$ROOT"/linux/kmod/* "$ROOT"/linux/include/* /etc/os-release 2>/dev/null | sha256sum
 }
 
@@ -32,7 +34,7 @@ is_done() {
     for tool in qemu-system-aarch64 dtc cc; do
         command -v "$tool" >/dev/null || return 1
     done
-    has_rust && has_busybox || return 1
+    has_rust && has_busybox && has_library && has_sources || return 1
     for flavour in $FLAVOURS; do
         has_kernel "$flavour" && has_module "$flavour" || return 1
     done
@@ -47,11 +49,13 @@ main() {
     install_packages
     begin_rust
     fetch_busybox
+    fetch_library
     for flavour in $FLAVOURS; do
         fetch_kernel "$flavour"
         build_module "$flavour"
     done
     end_rust
+    fetch_sources
     fingerprint >"$STATE/stamp"
     [ -z "$DID_SOMETHING" ] || say "Set-up is complete."
 }

@@ -87,7 +87,7 @@ fn run(context: &Context, program: &Program, jobs: u64) -> Result<Measures, Benc
     let (key, name) = match program {
         Program::Crate(name) => ("crate", name.into()),
         Program::File(path) => ("file", absolute(path)?),
-        Program::Folder(path) => ("folder", absolute(path)?),
+        Program::Folder(folder) => ("folder", absolute(&folder.path)?),
     };
     let image = format!("{key} = {name:?}");
     let text = DESCRIPTION.replace("PROGRAM", &image);

@@ -50,6 +50,28 @@ fn what_new_makes_is_right_and_not_made_twice() {
     assert!(said.contains("exists already"), "{said}");
 }
 
+/// As editors do: without the tool, in the folder of the crate.
+#[test]
+fn cargo_accepts_the_crates_that_new_makes() {
+    let folder = Folder::new("crates");
+    for (kind, name, crate_folder) in [("--app", "one", "app"), ("--pipe", "two", "functions")] {
+        let (status, text, _) = bulkhead(&folder.0, &["new", kind, name, "--lang", "rust"]);
+        assert_eq!(status, 0, "{text}");
+        let output = Command::new(env!("CARGO"))
+            .args(["check", "--quiet", "--offline"])
+            .current_dir(folder.0.join(name).join(crate_folder))
+            .env(
+                "CARGO_TARGET_DIR",
+                concat!(env!("CARGO_TARGET_TMPDIR"), "/new"),
+            )
+            .env_remove("RUSTFLAGS")
+            .output()
+            .expect("cargo starts");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{text}");
+    }
+}
+
 #[test]
 fn a_refused_description_shows_all_errors_for_people_and_programs() {
     let folder = Folder::new("refused");

@@ -80,9 +80,9 @@ impl BuildError {
     /// The error as the description's own errors are shown; without [`Self::detail`].
     #[must_use]
     pub fn diagnostic(&self, system: &System) -> Diagnostic {
-        let found = match (&self.span, self.in_source()) {
-            (Some(span), _) => system.error(self.id, span, self.message.clone()),
-            (None, Some(found)) => found,
+        let found = match (self.in_source(), &self.span) {
+            (Some(found), _) => found,
+            (None, Some(span)) => system.error(self.id, span, self.message.clone()),
             // Of no place in the description: none is shown.
             (None, None) => self.at_span(&(0..0)),
         };
@@ -93,30 +93,86 @@ impl BuildError {
         Diagnostic::new(self.id, Severity::Error, span, self.message.clone())
     }
 
-    /// The first error of a compiler, `FILE:LINE:COLUMN: error: TEXT`, at its place in that file.
+    /// The first error of a compiler, at its place in that file.
     fn in_source(&self) -> Option<Diagnostic> {
         let lines = self.detail.as_deref()?.lines();
-        let errors = lines.filter_map(|line| {
-            let (place, text) = line
-                .split_once(": error: ")
-                .or_else(|| line.split_once(": fatal error: "))?;
-            let mut parts = place.rsplitn(3, ':');
-            let column: usize = parts.next()?.parse().ok()?;
-            let line: usize = parts.next()?.parse().ok()?;
-            Some((parts.next()?, line, column, text))
-        });
-        let (file, line, column, text) = errors.into_iter().next()?;
-        let source = fs::read_to_string(file).ok()?;
+        let place = Place::first(lines)?;
+        let source = fs::read_to_string(place.file).ok()?;
         let before: usize = source
             .split_inclusive('\n')
-            .take(line.saturating_sub(1))
+            .take(place.line.saturating_sub(1))
             .map(str::len)
             .sum();
-        let at = source.floor_char_boundary((before + column.saturating_sub(1)).min(source.len()));
+        let at = before + place.column.saturating_sub(1);
+        let at = source.floor_char_boundary(at.min(source.len()));
         let mut sources = Sources::default();
-        sources.add(file.to_owned(), &source);
-        let found = self.at_span(&(at..at)).here(text.to_owned());
+        sources.add(place.file.to_owned(), &source);
+        let found = self.at_span(&(at..at)).here(place.text.to_owned());
         Some(found.within(&Arc::new(sources)))
+    }
+}
+
+/// An error of a compiler and its place.
+#[derive(Debug, PartialEq, Eq)]
+struct Place<'t> {
+    file: &'t str,
+    line: usize,
+    column: usize,
+    text: &'t str,
+}
+
+impl<'t> Place<'t> {
+    /// The first of some messages.
+    fn first(lines: impl Iterator<Item = &'t str>) -> Option<Self> {
+        // The text of an error of rustc, which precedes its place.
+        let mut text = None;
+        for line in lines {
+            if line.starts_with("error") {
+                text = line.split_once(": ").map(|(_, text)| text);
+            }
+            let found = match (line.trim_start().strip_prefix("--> "), text) {
+                (Some(place), Some(text)) => Self::at(place, text),
+                _ => Self::of(line),
+            };
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
+    }
+
+    /// `FILE:LINE:COLUMN: error: TEXT` of gcc, or `FILE:LINE: undefined reference to TEXT` of the linker.
+    fn of(line: &'t str) -> Option<Self> {
+        for mark in [": error: ", ": fatal error: "] {
+            if let Some((place, text)) = line.split_once(mark) {
+                return Self::at(place, text);
+            }
+        }
+        let at = line.find(": undefined reference to ")?;
+        let (place, text) = (line.get(..at)?, line.get(at + 2..)?);
+        // The linker's own name may precede the place.
+        let place = place.rsplit_once(": ").map_or(place, |(_, place)| place);
+        let (file, line) = place.rsplit_once(':')?;
+        Some(Self {
+            file,
+            line: line.parse().ok()?,
+            column: 1,
+            text,
+        })
+    }
+
+    /// `FILE:LINE:COLUMN`.
+    fn at(place: &'t str, text: &'t str) -> Option<Self> {
+        let mut parts = place.rsplitn(3, ':');
+        let column = parts.next()?.parse().ok()?;
+        let line = parts.next()?.parse().ok()?;
+        let file = parts.next()?;
+        Some(Self {
+            file,
+            line,
+            column,
+            text,
+        })
     }
 }
 
@@ -157,5 +213,22 @@ mod tests {
         assert_eq!(found.labels[0].text, "'two' undeclared");
         fs::remove_file(&file).expect("its own");
         assert!(error.in_source().is_none());
+    }
+
+    #[test]
+    fn errors_of_linker_and_rustc_have_places() {
+        let first = |text: &'static str| {
+            let place = Place::first(text.lines()).expect("a place");
+            (place.file, place.line, place.column, place.text)
+        };
+        let linker =
+            "ld: /tmp/a.0.o: in function `main':\nld: /app/main.c:7: undefined reference to `foo'";
+        let text = "undefined reference to `foo'";
+        assert_eq!(first(linker), ("/app/main.c", 7, 1, text));
+        let rustc =
+            "   Compiling x\nerror[E0425]: cannot find value `y`\n --> /app/src/main.rs:9:5\n";
+        let text = "cannot find value `y`";
+        assert_eq!(first(rustc), ("/app/src/main.rs", 9, 5, text));
+        assert_eq!(Place::first("warning: x\n --> a:1:2".lines()), None);
     }
 }

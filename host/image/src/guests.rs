@@ -152,27 +152,31 @@ impl<'a> Gatherer<'a> {
 
     /// Executables with the symbols that name the place of a fault.
     fn programs(&self, partition: &Partition, image: &Image) -> Result<Vec<PathBuf>, BuildError> {
-        let has_vcpus = !partition.timing.vcpus.is_empty();
         let built = |built: &Executables, name| Ok(only_executable(built, name)?.to_path_buf());
         match image {
             Image::Crate(name) => Ok(vec![built(&self.built, name)?]),
             Image::File { path, .. } => Ok(vec![path.clone()]),
             Image::Components(components) => {
                 let kernel = built(&self.kernel, components::KERNEL);
-                let programs = components.iter();
-                let programs = programs.map(|component| self.program(component, has_vcpus));
-                std::iter::once(kernel).chain(programs).collect()
+                let program = |component| self.program(partition, component);
+                let components = components.iter().map(program);
+                std::iter::once(kernel).chain(components).collect()
             }
             Image::Linux { .. } => Ok(Vec::new()),
         }
     }
 
-    fn program(&self, component: &Component, has_vcpus: bool) -> Result<PathBuf, BuildError> {
+    fn program(&self, partition: &Partition, component: &Component) -> Result<PathBuf, BuildError> {
         match &component.program {
-            Program::Crate(name) => Ok(executable_for(&self.built, name, has_vcpus)?.to_path_buf()),
+            Program::Crate(name) => {
+                let has_vcpus = !partition.timing.vcpus.is_empty();
+                Ok(executable_for(&self.built, name, has_vcpus)?.to_path_buf())
+            }
             Program::File(path) => Ok(path.clone()),
-            Program::Folder(path) => {
-                sources::build(&self.options.root, path, &self.options.out_dir)
+            Program::Folder(folder) => {
+                let name = format!("{}.{}", partition.name, component.name);
+                sources::build(&self.options.root, folder, &self.options.out_dir, &name)
+                    .map_err(|error| error.at(&component.span))
             }
         }
     }

@@ -54,5 +54,18 @@ pub enum Program {
     /// An ELF file.
     File(PathBuf),
     /// A folder with a crate or C files of one's own.
-    Folder(PathBuf),
+    Folder(Folder),
+}
+
+/// A folder with a program of one's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folder {
+    /// The folder.
+    pub path: PathBuf,
+    /// C and C++ files beside those of the folder: files, or folders of which all are compiled.
+    pub sources: Vec<PathBuf>,
+    /// Folders of further headers.
+    pub include: Vec<PathBuf>,
+    /// Macros, `NAME` or `NAME=VALUE`.
+    pub define: Vec<String>,
 }

@@ -7,6 +7,7 @@
 use crate::document;
 use crate::draft::Section;
 use crate::kinds::Program;
+use crate::program::CPP;
 use crate::{text_file, workspace};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -95,9 +96,14 @@ pub fn digest(root: &Path, program: &Program) -> Option<String> {
     let member = match program {
         Program::Crate(name) => name,
         Program::Folder(folder) => {
-            collect(&folder.join("src"), &mut files);
-            files.extend(entries(folder));
-            files.retain(|file| is_source(file));
+            collect(&folder.path.join("src"), &mut files);
+            files.extend(entries(&folder.path));
+            files.extend(folder.sources.iter().cloned());
+            folder
+                .sources
+                .iter()
+                .for_each(|path| files.extend(entries(path)));
+            files.retain(|file| file.is_file() && is_source(file));
             RUNTIME
         }
         Program::File(_) => return None,
@@ -120,7 +126,10 @@ pub fn digest(root: &Path, program: &Program) -> Option<String> {
 
 fn is_source(file: &Path) -> bool {
     let extension = file.extension().unwrap_or_default();
-    ["rs", "c", "h"].iter().any(|suffix| extension == *suffix)
+    ["rs", "c", "h"]
+        .iter()
+        .chain(&CPP)
+        .any(|suffix| extension == *suffix)
 }
 
 /// Entries of a folder, if it is one.

@@ -18,16 +18,27 @@ pub enum Runtime {
     OpenMp,
     /// Functions of tuned pipes, `pipe.h`.
     Pipes,
-    /// Threads of SliteOS, `slite.h`.
+    /// Threads of SliteOS, `slite.h` or `cmsis_os2.h`.
     Slite,
+    /// One thread beside other components, `bulkhead.h`.
+    Component,
 }
 
-/// Words of which a file of a program for a runtime contains one; SliteOS is what is left.
-const MARKS: [(Runtime, &[&str]); 2] = [
+/// Words of which a file of a program for a runtime contains one; a component beside others is what is left.
+const MARKS: [(Runtime, &[&str]); 3] = [
     (Runtime::OpenMp, &["#pragma omp ", "#include <omp.h>"]),
     (
         Runtime::Pipes,
         &["#include <pipe.h>", "#include \"pipe.h\""],
+    ),
+    (
+        Runtime::Slite,
+        &[
+            "#include <slite.h>",
+            "#include \"slite.h\"",
+            "#include <cmsis_os2.h>",
+            "#include \"cmsis_os2.h\"",
+        ],
     ),
 ];
 
@@ -47,7 +58,7 @@ impl Runtime {
         }
         let has = |mark: &&str| texts.iter().any(|text| text.contains(*mark));
         let found = MARKS.iter().find(|(_, marks)| marks.iter().any(has));
-        Some(found.map_or(Self::Slite, |(runtime, _)| *runtime))
+        Some(found.map_or(Self::Component, |(runtime, _)| *runtime))
     }
 
     /// Header that its programs include.
@@ -57,15 +68,22 @@ impl Runtime {
             Self::OpenMp => "omp.h",
             Self::Pipes => "pipe.h",
             Self::Slite => "slite.h",
+            Self::Component => "bulkhead.h",
         }
     }
 }
 
-/// The C files of a folder, in order.
+/// Suffixes of C++ files.
+pub const CPP: [&str; 3] = ["cpp", "cc", "cxx"];
+
+/// The C and C++ files of a folder, in order.
 #[must_use]
 pub fn c_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    collect(folder, "c", false, &mut files);
+    for suffix in ["c"].iter().chain(&CPP) {
+        collect(folder, suffix, false, &mut files);
+    }
+    files.sort();
     files
 }
 
@@ -92,7 +110,7 @@ fn collect(folder: &Path, extension: &str, deep: bool, files: &mut Vec<PathBuf>)
 pub(crate) fn functions(root: &Path, program: &Program) -> Option<BTreeSet<String>> {
     let folder = match program {
         Program::Crate(name) => workspace::folder(root, name)?,
-        Program::Folder(folder) => folder.clone(),
+        Program::Folder(folder) => folder.path.clone(),
         Program::File(_) => return None,
     };
     let mut files = Vec::new();
@@ -102,7 +120,7 @@ pub(crate) fn functions(root: &Path, program: &Program) -> Option<BTreeSet<Strin
             ("functions!", '[', '(')
         }
         false => {
-            collect(&folder, "c", false, &mut files);
+            files = c_files(&folder);
             ("pipe_functions[]", '{', '{')
         }
     };

@@ -4,7 +4,7 @@
 //! nanoseconds, defaults are filled in. Each item keeps its place in the description, for messages.
 
 pub use crate::ids::{ChannelId, DeviceId, FunctionId, PartitionId};
-pub use crate::kinds::{Clock, Criticality, Kind, Program, Trapping};
+pub use crate::kinds::{Clock, Criticality, Folder, Kind, Program, Trapping};
 use bulkhead_abi::component::{OnFault, Part, Role};
 use bulkhead_abi::guest::ChannelKind;
 use bulkhead_abi::status::{Action, CAUSES};

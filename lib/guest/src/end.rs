@@ -65,6 +65,17 @@ impl fmt::Display for ChannelError {
 
 impl core::error::Error for ChannelError {}
 
+/// The description of the end of a channel.
+pub(crate) fn find<H: Home>(home: &H, name: &str) -> Result<ChannelEnd, ChannelError> {
+    let channel = name_field(name);
+    let mut ends = home.channels().iter();
+    let found = ends.find(|end| end.name == channel).copied();
+    found.ok_or(ChannelError {
+        channel,
+        reason: Reason::Unknown,
+    })
+}
+
 /// Memory and description of an end.
 pub(crate) struct End {
     pub(crate) channel_end: ChannelEnd,
@@ -78,13 +89,11 @@ impl End {
         kind: ChannelKind,
         role: Option<Role>,
     ) -> Result<Self, ChannelError> {
-        let channel = name_field(name);
-        let fail = |reason| ChannelError { channel, reason };
-        let channel_end = *home
-            .channels()
-            .iter()
-            .find(|end| end.name == channel)
-            .ok_or(fail(Reason::Unknown))?;
+        let channel_end = find(home, name)?;
+        let fail = |reason| ChannelError {
+            channel: channel_end.name,
+            reason,
+        };
         if channel_end.kind != kind as u32 {
             return Err(fail(Reason::Kind));
         }

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod argument;
+mod bytes;
 mod end;
 mod four_slot;
 mod home;
@@ -23,6 +24,7 @@ mod stamped;
 mod task;
 pub mod trace;
 
+pub use bytes::{Arrival, BytesReceiver, BytesSender};
 pub use end::{ChannelError, Ended, Unmapped};
 pub use four_slot::{Publisher, Subscriber};
 pub use home::Home;

@@ -12,7 +12,7 @@ use bulkhead_buffers::mailbox::{Flags, Layout, Mailbox, Side};
 use core::marker::PhantomData;
 
 /// A message that is a transaction of its own.
-const WHOLE: Flags = Flags {
+pub(crate) const WHOLE: Flags = Flags {
     start: true,
     end: true,
     over: false,

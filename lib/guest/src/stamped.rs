@@ -27,11 +27,16 @@ pub struct Received<T> {
 
 /// Writes number and time into the head of `message`; gives the time.
 pub(crate) fn stamp<T: Message, H: Home>(message: &mut T, sequence: u64) -> u64 {
+    stamp_bytes::<H>(message.as_mut_bytes(), sequence)
+}
+
+/// As [`stamp`], of a message as bytes.
+pub(crate) fn stamp_bytes<H: Home>(message: &mut [u8], sequence: u64) -> u64 {
     let stamp = Stamp {
         sequence,
         ticks: H::now(),
     };
-    if let Some(head) = message.as_mut_bytes().get_mut(..size_of::<Stamp>()) {
+    if let Some(head) = message.get_mut(..size_of::<Stamp>()) {
         head.copy_from_slice(stamp.as_bytes());
     }
     stamp.ticks
@@ -64,26 +69,27 @@ impl<H: Home> Log<H> {
 
     /// Takes note of a message that was read.
     pub(crate) fn received<T: Message>(&mut self, message: T) -> Received<T> {
-        let stamp = head(&message);
+        let stamp = head(message.as_bytes());
+        let (fresh, missed) = self.note(stamp);
+        Received {
+            message,
+            stamp,
+            fresh,
+            missed,
+        }
+    }
+
+    /// Takes note of the stamp of a message that was read. Returns whether the message is new, and how many were missed.
+    pub(crate) fn note(&mut self, stamp: Stamp) -> (bool, u64) {
         match self.seen.note(stamp.sequence) {
-            Arrival::Again => Received {
-                message,
-                stamp,
-                fresh: false,
-                missed: 0,
-            },
+            Arrival::Again => (false, 0),
             Arrival::New { missed } => {
                 let now = H::now();
                 if missed > 0 {
                     self.emit(EventKind::Lost, stamp.sequence, now, missed);
                 }
                 self.emit(EventKind::Received, stamp.sequence, now, stamp.ticks);
-                Received {
-                    message,
-                    stamp,
-                    fresh: true,
-                    missed,
-                }
+                (true, missed)
             }
         }
     }
@@ -101,7 +107,7 @@ impl<H: Home> Log<H> {
     }
 }
 
-fn head<T: Message>(message: &T) -> Stamp {
-    Stamp::read_from_prefix(message.as_bytes())
-        .map_or_else(|_| Stamp::default(), |(stamp, _)| stamp)
+/// The stamp of a message as bytes.
+pub(crate) fn head(message: &[u8]) -> Stamp {
+    Stamp::read_from_prefix(message).map_or_else(|_| Stamp::default(), |(stamp, _)| stamp)
 }

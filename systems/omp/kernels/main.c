@@ -12,7 +12,7 @@ static int wrong;
 static void verdict(int good, const char *what)
 {
     wrong += !good;
-    printf("%s: %s", what, good ? "ok" : "WRONG");
+    printf("%s: %s\n", what, good ? "ok" : "WRONG");
 }
 
 static uint64_t now_ns(void)
@@ -34,7 +34,7 @@ static void compare(const struct kernel *kernel, int threads)
     }
     int same = results[0] == results[1] && results[0] != 0;
     wrong += !same;
-    printf("kernel %s %s: %lu on 1 thread in %lu us, %lu on %d in %lu us: %s", kernel->name, kernel->argument,
+    printf("kernel %s %s: %lu on 1 thread in %lu us, %lu on %d in %lu us: %s\n", kernel->name, kernel->argument,
            results[0], took[0] / 1000, results[1], threads, took[1] / 1000, same ? "ok" : "WRONG");
 }
 
@@ -73,7 +73,7 @@ static void region(const char *name, void (*body)(void))
         cost = took > cost ? took : cost;
         sum += took;
     }
-    printf("region %s: %lu ns on average, %lu at worst with budget", name, sum / ROUNDS, cost);
+    printf("region %s: %lu ns on average, %lu at worst with budget\n", name, sum / ROUNDS, cost);
     uint64_t part = bulkhead_omp_bound_ns(0, cost), bound = 3 * part, end = now_ns() + 10 * period;
     int count = 0;
     while (now_ns() < end) {
@@ -85,7 +85,7 @@ static void region(const char *name, void (*body)(void))
     }
     int within = part <= UINT64_MAX / 3 && worst <= bound;
     wrong += !within;
-    printf("region %s: %lu ns at worst of %d without pause, bound %lu ns: %s", name, worst, count, bound,
+    printf("region %s: %lu ns at worst of %d without pause, bound %lu ns: %s\n", name, worst, count, bound,
            within ? "ok" : "LATE");
 }
 
@@ -121,7 +121,7 @@ static void conserve(uint64_t w, uint64_t period, int iterations)
         worst = took > worst ? took : worst;
         good += took * 100 <= 112 * w;
     }
-    printf("conserve: %d of %d within 1.12 W, worst %lu.%03lu W", good, iterations, worst / w, worst % w * 1000 / w);
+    printf("conserve: %d of %d within 1.12 W, worst %lu.%03lu W\n", good, iterations, worst / w, worst % w * 1000 / w);
     verdict(good == iterations, "conserve");
 }
 
@@ -131,7 +131,7 @@ int main(int count, char **values)
     uint64_t capacity, period;
     bulkhead_omp_vcpu(0, &capacity, &period);
     int threads = omp_get_max_threads();
-    printf("%d threads, VCPUs of %lu us in %lu us", threads, capacity / 1000, period / 1000);
+    printf("%d threads, VCPUs of %lu us in %lu us\n", threads, capacity / 1000, period / 1000);
     region("parallel", empty);
     region("parallel+task+taskwait", with_task);
     /* Long beside the turns of emulated cores, a few of which pass between a wake-up and the woken thread. */

@@ -14,9 +14,9 @@
 #ifndef SLITE_H
 #define SLITE_H
 
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,6 +38,7 @@ enum slite_error {
 #define SLITE_MESSAGE_BYTES 32
 #define SLITE_QUEUE_MESSAGES 16
 
+#define SLITE_ALIGN __attribute__((aligned(16)))
 #define SLITE_NEVER UINT64_MAX
 #define SLITE_NOW 0
 
@@ -97,20 +98,20 @@ int slite_timer_stop(int timer);        /* SLITE_REFUSED where it was not starte
 /* --- Queues: one consumer, any senders ------------------------------------------------------------- */
 
 /* All zero is an empty queue. A waiting consumer with a higher priority than the sender runs immediately. */
-struct slite_queue { _Alignas(16) unsigned char opaque[576]; };
+struct slite_queue { SLITE_ALIGN unsigned char opaque[576]; };
 int slite_queue_send(struct slite_queue *queue, const void *message, uint64_t until);
 int slite_queue_receive(struct slite_queue *queue, void *message, uint64_t until);
 
 /* --- Mutexes with priority inheritance -------------------------------------------------------------- */
 
 /* All zero is a free mutex. */
-struct slite_mutex { _Alignas(16) unsigned char opaque[32]; };
+struct slite_mutex { SLITE_ALIGN unsigned char opaque[32]; };
 int slite_mutex_lock(struct slite_mutex *mutex, uint64_t until);
 int slite_mutex_unlock(struct slite_mutex *mutex);
 
 /* --- Semaphores ------------------------------------------------------------------------------------ */
 
-struct slite_semaphore { _Alignas(16) unsigned char opaque[32]; };
+struct slite_semaphore { SLITE_ALIGN unsigned char opaque[32]; };
 int slite_semaphore_init(struct slite_semaphore *semaphore, uint32_t count, uint32_t maximum);
 int slite_semaphore_take(struct slite_semaphore *semaphore, uint64_t until);
 int slite_semaphore_give(struct slite_semaphore *semaphore);
@@ -124,7 +125,7 @@ enum slite_wish {
 };
 
 /* All zero: no flag is set. */
-struct slite_events { _Alignas(16) unsigned char opaque[32]; };
+struct slite_events { SLITE_ALIGN unsigned char opaque[32]; };
 /* Stores those of `flags` that were set in `found`, which may be NULL. */
 int slite_events_wait(struct slite_events *events, uint32_t flags, int wish, uint64_t until,
                       uint32_t *found);
@@ -150,14 +151,9 @@ int slite_ring(const char *channel);
 
 /* --- Output ---------------------------------------------------------------------------------------- */
 
-/* As in C11, without wide characters, floating point exact to the last digit. Each call ends a line of the
- * partition's console, which is stamped with the time, and so does each newline in it; what is longer than 160 bytes
- * is continued on the next line. `long double` is rounded to double. */
-int printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
-int vprintf(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
-int snprintf(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
-int vsnprintf(char *text, size_t size, const char *format, va_list arguments)
-    __attribute__((format(printf, 3, 0)));
+/* `printf` and all of stdio.h print lines of the partition's console, each stamped with the time: a line ends at a newline
+ * or at fflush(stdout), and what is longer than 160 bytes is continued on the next one. Each thread has a line of its
+ * own. `slite_print` prints a whole line at once. */
 void slite_print(const char *text, size_t length);
 /* Reports that the partition is up: its guarantees hold from now on. */
 void slite_up(void);

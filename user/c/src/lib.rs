@@ -13,6 +13,7 @@
     reason = "the contract of each function is in slite.h"
 )]
 
+mod heap;
 mod objects;
 mod program;
 

@@ -9,10 +9,10 @@ use bulkhead_component::{First, clock, console};
 use bulkhead_sched::policy::{Chosen, Task};
 use bulkhead_slite::{Expiry, Mutex, NEVER, Periodic, TaskTrace, Timers};
 use core::ffi::{CStr, c_char, c_void};
-use core::fmt::{self, Write};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicPtr, AtomicUsize};
 
+use crate::heap;
 use crate::{NO_MEMORY, OK, REFUSED, THREAD_COUNT, THREADS, TIMER_COUNT, task_of, woken};
 
 type Body = extern "C" fn(*mut c_void);
@@ -23,7 +23,7 @@ unsafe extern "C" {
 }
 
 /// Resources of the component, while threads are created.
-static MEANS: Mutex<Option<First>> = Mutex::new(None);
+pub(crate) static MEANS: Mutex<Option<First>> = Mutex::new(None);
 /// Environment of the component, with its channels.
 static INFO: Mutex<Option<GuestInfo>> = Mutex::new(None);
 /// Function and argument of each thread. Written before the thread exists.
@@ -44,19 +44,52 @@ fn run(mut first: First) -> ! {
     let started = start(&mut first);
     let _kept = MEANS.with(&THREADS, |means| *means = Some(first));
     let code = match started {
-        // SAFETY: the program's own.
-        Ok(()) => unsafe { slite_main() },
+        Ok(()) => {
+            heap::open();
+            bulkhead_libc::construct();
+            // SAFETY: the program's own.
+            unsafe { slite_main() }
+        }
         Err(status) => status as i32,
     };
+    bulkhead_libc::flush();
     if code == OK {
         THREADS.run(NEVER);
-    } else {
-        console::print(format_args!("stopped: {code}"));
-        let _gone = call(first::MONITOR, Operation::Fail, [code as u64]);
+        loop {
+            clock::wait_for_interrupt();
+        }
     }
+    bulkhead_exit(code)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn bulkhead_exit(code: i32) -> ! {
+    console::print(format_args!("stopped: {code}"));
+    let _gone = call(first::MONITOR, Operation::Fail, [code as u64]);
     loop {
         clock::wait_for_interrupt();
     }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn bulkhead_thread_number() -> u32 {
+    THREADS.current() as u32
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn bulkhead_now_ns() -> u64 {
+    clock::nanos(clock::now())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn bulkhead_sleep_ns(ns: u64) {
+    THREADS.sleep_until(clock::now().saturating_add(clock::ticks(ns)));
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn bulkhead_print(text: *const u8, length: usize) {
+    // SAFETY: the caller's.
+    unsafe { slite_print(text, length) }
 }
 
 fn start(first: &mut First) -> Result<(), Status> {
@@ -334,24 +367,7 @@ unsafe extern "C" fn slite_print(text: *const u8, length: usize) {
         // SAFETY: the caller's.
         _ => unsafe { core::slice::from_raw_parts(text, length) },
     };
-    let _in_turn = LINE.with(&THREADS, |()| {
-        console::print(format_args!("{}", Text(bytes)))
-    });
-}
-
-/// Bytes as text; invalid UTF-8 is replaced.
-struct Text<'b>(&'b [u8]);
-
-impl fmt::Display for Text<'_> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.utf8_chunks().try_for_each(|chunk| {
-            out.write_str(chunk.valid())?;
-            match chunk.invalid() {
-                [] => Ok(()),
-                _ => out.write_char(char::REPLACEMENT_CHARACTER),
-            }
-        })
-    }
+    let _in_turn = LINE.with(&THREADS, |()| console::print_bytes(bytes));
 }
 
 #[unsafe(no_mangle)]

@@ -1,7 +1,7 @@
 //! OpenMP programs in C as components
 //!
 //! A partition's first component, its program compiled by `gcc -fopenmp`: the runtime (`omp/`), from the
-//! first instruction to `main`, and as much of the C library as `include/` declares. The tool links it to
+//! first instruction to `main`. The tool links it, with the C library, to
 //! a folder of C files that use OpenMP (`host/image/src/sources.rs`).
 
 #![no_std]
@@ -14,22 +14,21 @@
     reason = "the contract of each function is the C standard's, or in bulkhead-omp.h"
 )]
 
-mod mathematics;
-mod memory;
-mod sort;
-mod text;
-mod time;
-
-use bulkhead_component::First;
-use bulkhead_omp::backend::component;
+use bulkhead_component::{First, clock};
+use bulkhead_omp::backend::Backend;
+use bulkhead_omp::backend::component::{self, Component};
 use core::ffi::c_char;
+use core::ptr::NonNull;
 
 unsafe extern "C" {
     safe fn main(count: i32, values: *const *const c_char) -> i32;
 }
 
 extern "C" fn program(count: i32, values: *const *const c_char) -> i32 {
-    main(count, values)
+    bulkhead_libc::construct();
+    let status = main(count, values);
+    bulkhead_libc::flush();
+    status
 }
 
 bulkhead_component::component!(run);
@@ -38,23 +37,54 @@ fn run(first: First) -> ! {
     component::run(first, program)
 }
 
-/// One line of `printf`.
+/// One line of the streams.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn slite_print(line: *const u8, length: usize) {
+unsafe extern "C" fn bulkhead_print(line: *const u8, length: usize) {
     // SAFETY: the caller's line.
     component::print(unsafe { core::slice::from_raw_parts(line, length) });
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn exit(status: i32) -> ! {
+extern "C" fn bulkhead_thread_number() -> u32 {
+    bulkhead_component::cores::rank() as u32
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn bulkhead_exit(status: i32) -> ! {
     component::fail(status as u64)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn abort() -> ! {
-    component::print(b"abort");
-    component::fail(1)
+extern "C" fn bulkhead_now_ns() -> u64 {
+    Component::now_ns()
 }
+
+/// The thread sleeps, as a thread of a process does, and the task it runs with it.
+#[unsafe(no_mangle)]
+extern "C" fn bulkhead_sleep_ns(ns: u64) {
+    component::sleep_until(clock::now().saturating_add(clock::ticks(ns)));
+}
+
+/// The runtime's own heap, which all cores share.
+struct Heap;
+
+impl bulkhead_libc::Heap for Heap {
+    fn allocate(bytes: usize, align: usize) -> Option<NonNull<u8>> {
+        Component::allocate(bytes, align)
+    }
+
+    unsafe fn release(block: NonNull<u8>) {
+        // SAFETY: the caller's promise.
+        unsafe { Component::release(block) };
+    }
+
+    unsafe fn resize(block: NonNull<u8>, bytes: usize) -> Option<NonNull<u8>> {
+        // SAFETY: the caller's promise.
+        unsafe { component::resize(block, bytes) }
+    }
+}
+
+bulkhead_libc::heap!(super::Heap);
 
 /// Longest time in which work of `work_ns` is done that comes to the VCPU of a core, nanoseconds;
 /// 2⁶⁴ − 1 where there is no bound.

@@ -40,6 +40,12 @@ pub fn micros(ticks: u64) -> u64 {
     (u128::from(ticks) * 1_000_000 / u128::from(frequency())) as u64
 }
 
+/// Ticks as nanoseconds.
+#[must_use]
+pub fn nanos(ticks: u64) -> u64 {
+    (u128::from(ticks) * 1_000_000_000 / u128::from(frequency())) as u64
+}
+
 /// Ticks as seconds.
 #[must_use]
 pub fn seconds(ticks: u64) -> f64 {

@@ -12,7 +12,7 @@ use bulkhead_buffers::recorder::stream;
 use bulkhead_guest::line::Lines;
 use bulkhead_guest::recorders;
 use core::cell::UnsafeCell;
-use core::fmt::{Arguments, Write};
+use core::fmt::{self, Arguments, Write};
 
 enum Way {
     /// No console is open.
@@ -61,6 +61,26 @@ pub fn print(text: Arguments<'_>) {
     let mut lines = Lines::new(micros, write);
     let _unbounded = lines.write_fmt(text);
     lines.finish();
+}
+
+/// Prints a text of any bytes as one or more lines.
+pub fn print_bytes(text: &[u8]) {
+    print(format_args!("{}", Text(text)));
+}
+
+/// Bytes as text; invalid UTF-8 is replaced.
+struct Text<'b>(&'b [u8]);
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.utf8_chunks().try_for_each(|chunk| {
+            out.write_str(chunk.valid())?;
+            match chunk.invalid() {
+                [] => Ok(()),
+                _ => out.write_char(char::REPLACEMENT_CHARACTER),
+            }
+        })
+    }
 }
 
 /// Writes a whole line, newline included.

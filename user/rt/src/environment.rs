@@ -211,6 +211,11 @@ impl Environment {
         }
     }
 
+    /// Lets threads of equal priority run.
+    pub fn give_way(&self) {
+        let _refused_without_scheduler = self.ask(threads::YIELD, 0);
+    }
+
     /// The PCIe function of the component, if it has one.
     #[must_use]
     pub fn function(&self) -> Option<&'static Function> {

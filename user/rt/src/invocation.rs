@@ -29,9 +29,9 @@ global_asm!(
     ldp     x29, x30, [sp], #96
 .endm
 
-.section .text.bulkhead_invoke, "ax"
-.global bulkhead_invoke
-bulkhead_invoke:
+.section .text.bulkhead_invocation, "ax"
+.global bulkhead_invocation
+bulkhead_invocation:
     keep_registers
     svc     #0
     recover_registers
@@ -53,7 +53,15 @@ pub struct Reply {
 }
 
 unsafe extern "C" {
-    fn bulkhead_invoke(index: u64, x1: u64, x2: u64, x3: u64, x4: u64, x5: u64, x6: u64) -> Reply;
+    fn bulkhead_invocation(
+        index: u64,
+        x1: u64,
+        x2: u64,
+        x3: u64,
+        x4: u64,
+        x5: u64,
+        x6: u64,
+    ) -> Reply;
 }
 
 /// Invokes the server behind the capability at `index` with a message of five words. The kernel
@@ -62,7 +70,7 @@ unsafe extern "C" {
 #[must_use]
 pub fn invoke(index: u64, words: [u64; 5]) -> Reply {
     // SAFETY: keeps what a function keeps.
-    unsafe { bulkhead_invoke(index, words[0], words[1], words[2], words[3], words[4], 0) }
+    unsafe { bulkhead_invocation(index, words[0], words[1], words[2], words[3], words[4], 0) }
 }
 
 /// Calls a capability that may invoke a server.
@@ -70,7 +78,7 @@ pub fn invoke(index: u64, words: [u64; 5]) -> Reply {
 pub fn call_or_invoke(index: u64, operation: u64, words: [u64; 5]) -> Reply {
     let [x2, x3, x4, x5, x6] = words;
     // SAFETY: keeps what a function keeps.
-    unsafe { bulkhead_invoke(index, operation, x2, x3, x4, x5, x6) }
+    unsafe { bulkhead_invocation(index, operation, x2, x3, x4, x5, x6) }
 }
 
 /// Runs invocations of the component as `$handler(token, message) -> value`, each on a stack of its
@@ -89,15 +97,19 @@ pub fn call_or_invoke(index: u64, operation: u64, words: [u64; 5]) -> Reply {
 #[macro_export]
 macro_rules! serve {
     ($handler:ident, stack: $bytes:literal) => {
-        $crate::serve!(@stacks $handler, 1, 1, 1, $bytes);
+        $crate::serve!(@stacks $handler, 1, 1, 1, $bytes, bulkhead_invoked);
     };
     ($handler:ident, threads: $threads:expr, stack: $bytes:literal) => {
-        $crate::serve!(@stacks $handler, $threads, 1, 0, $bytes);
+        $crate::serve!(@stacks $handler, $threads, 1, 0, $bytes, bulkhead_invoked);
+    };
+    // Under another name, for a program that may serve.
+    ($handler:ident, threads: $threads:expr, stack: $bytes:literal, entry: $entry:ident) => {
+        $crate::serve!(@stacks $handler, $threads, 1, 0, $bytes, $entry);
     };
     ($handler:ident, threads: $threads:expr, cores: $cores:expr, stack: $bytes:literal) => {
-        $crate::serve!(@stacks $handler, $threads, $cores, 0, $bytes);
+        $crate::serve!(@stacks $handler, $threads, $cores, 0, $bytes, bulkhead_invoked);
     };
-    (@stacks $handler:ident, $threads:expr, $cores:expr, $answers:literal, $bytes:literal) => {
+    (@stacks $handler:ident, $threads:expr, $cores:expr, $answers:literal, $bytes:literal, $entry:ident) => {
         mod served {
             #![expect(unsafe_code, reason = "an entry is assembly")]
 
@@ -118,7 +130,7 @@ macro_rules! serve {
 
             #[unsafe(naked)]
             #[unsafe(no_mangle)]
-            extern "C" fn bulkhead_invoked() {
+            extern "C" fn $entry() {
                 core::arch::naked_asm!(
                     "mrs x9, tpidrro_el0",
                     "orr x6, x6, x9, lsl #16",      // the claim

@@ -1,6 +1,6 @@
-/* Compares the printf of user/c/libc with the host's over random directives
+/* Compares the printf of user/libc/c with the host's over random directives
  *
- * Compiled with both: `own_vsnprintf` is the one under test. Arguments: a seed and a count. Prints each difference
+ * Compiled with both: `bulkhead_format` is the one under test. Arguments: a seed and a count. Prints each difference
  * and fails where there is one. */
 #include <float.h>
 #include <math.h>
@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-int own_vsnprintf(char *text, size_t size, const char *format, va_list arguments);
-int own_printf(const char *format, ...);
-double quad_to_double(uint64_t low, uint64_t high);
+#include "format.h"
+#include "lines.h"
+
 
 enum { ROOM = 4096 };
 
@@ -35,13 +35,67 @@ static unsigned below(unsigned limit)
 /* What `printf` gave to the console, a line each. */
 static char console[ROOM];
 
-void slite_print(const char *text, size_t length)
+void bulkhead_print(const char *text, size_t length)
 {
     size_t filled = strlen(console);
     if (filled + length + 2 > sizeof console)
         abort();
     memcpy(console + filled, text, length);
     strcpy(console + filled + length, "|");
+}
+
+/* A text in memory, with room for the 0 that ends it. */
+struct memory {
+    struct sink sink;
+    char *text;
+    size_t size;
+};
+
+static void put_in_memory(struct sink *sink, char c)
+{
+    struct memory *memory = (struct memory *)sink;
+    if (sink->count + 1 < memory->size)
+        memory->text[sink->count] = c;
+}
+
+static int own_vsnprintf(char *text, size_t size, const char *format, va_list arguments)
+{
+    struct memory memory = {.sink = {.put = put_in_memory}, .text = text, .size = size};
+    int count = bulkhead_format(&memory.sink, format, arguments);
+    if (size)
+        text[memory.sink.count < size ? memory.sink.count : size - 1] = 0;
+    return count;
+}
+
+static int own_snprintf(char *text, size_t size, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int count = own_vsnprintf(text, size, format, arguments);
+    va_end(arguments);
+    return count;
+}
+
+struct console_sink {
+    struct sink sink;
+    struct line line;
+};
+
+static void put_on_console(struct sink *sink, char c)
+{
+    bulkhead_put_in_line(&((struct console_sink *)sink)->line, c);
+}
+
+/* With a flush behind it. */
+static int own_printf(const char *format, ...)
+{
+    struct console_sink console = {.sink = {.put = put_on_console}};
+    va_list arguments;
+    va_start(arguments, format);
+    int count = bulkhead_format(&console.sink, format, arguments);
+    va_end(arguments);
+    bulkhead_end_line(&console.line);
+    return count;
 }
 
 static void compare(const char *format, ...)
@@ -187,7 +241,6 @@ static void counts_are_stored(void)
     char text[64];
     va_list none;
     (void)none;
-    extern int own_snprintf(char *text, size_t size, const char *format, ...);
     own_snprintf(text, sizeof text, "1%hhn2%hn3%n4%ln%n", &bytes, &halves, &words, &longs, (int *)NULL);
     if (bytes != 1 || halves != 2 || words != 3 || longs != 4)
         differences++, printf("counts: %d %d %d %ld\n", bytes, halves, words, longs);

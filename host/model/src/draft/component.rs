@@ -17,6 +17,9 @@ pub(crate) struct ComponentDraft {
     pub(crate) built: Field<String>,
     pub(crate) file: Field<String>,
     pub(crate) folder: Field<String>,
+    pub(crate) sources: Field<Vec<At<String>>>,
+    pub(crate) include: Field<Vec<At<String>>>,
+    pub(crate) define: Field<Vec<At<String>>>,
     pub(crate) provides: Field<Vec<At<String>>>,
     pub(crate) needs: Field<Vec<At<String>>>,
     pub(crate) trusts: Field<Vec<At<String>>>,
@@ -78,6 +81,9 @@ impl ComponentDraft {
             built: image.text("crate"),
             file: image.text("file"),
             folder: image.text("folder"),
+            sources: image.texts("sources"),
+            include: image.texts("include"),
+            define: image.texts("define"),
             provides: section.texts("provides"),
             needs: section.texts("needs"),
             trusts: section.texts("trusts"),
@@ -140,7 +146,14 @@ impl ComponentDraft {
     /// Returns whether it is the same program as another one.
     pub(crate) fn is_alike(&self, other: &Self) -> bool {
         let program = |one: &Self| [&one.built, &one.file, &one.folder].map(Field::value);
-        program(self) == program(other)
+        let lists = |one: &Self| {
+            [&one.sources, &one.include, &one.define].map(|list| {
+                items(list)
+                    .map(|item| item.value.clone())
+                    .collect::<Vec<_>>()
+            })
+        };
+        program(self) == program(other) && lists(self) == lists(other)
     }
 
     /// Returns whether threads of all cores may be in it.

@@ -7,7 +7,7 @@ use super::channel::ChannelDraft;
 use super::component::{ComponentDraft, items};
 use super::field::Field;
 use super::partition::PartitionDraft;
-use crate::kinds::{Criticality, Program};
+use crate::kinds::{Criticality, Folder, Program};
 use bulkhead_abi::component::Role;
 
 impl ChannelDraft {
@@ -39,7 +39,12 @@ impl ComponentDraft {
         Some(match (self.built.value(), self.file.given()) {
             (Some(name), _) => Program::Crate(name),
             (None, Some(file)) => Program::File(draft.path(file)),
-            (None, None) => Program::Folder(draft.path(self.folder.given()?)),
+            (None, None) => Program::Folder(Folder {
+                path: draft.path(self.folder.given()?),
+                sources: items(&self.sources).map(|one| draft.path(one)).collect(),
+                include: items(&self.include).map(|one| draft.path(one)).collect(),
+                define: items(&self.define).map(|one| one.value.clone()).collect(),
+            }),
         })
     }
 

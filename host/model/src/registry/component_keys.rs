@@ -51,8 +51,33 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.component.*.image.folder",
         shape: Shape::Text,
         presence: Default("no program of your own"),
-        meaning: "A folder with a crate, or C files, of your own, relative to the description.",
+        meaning: "A folder with a crate, or C and C++ files, of your own, relative to the description. A program with \
+                  threads of its own includes `slite.h`, one of pipe functions `pipe.h`; any other is `int main(void)` \
+                  beside other components (`bulkhead.h`), with `memory` as its heap.",
         example: "image.folder = \"./app\"",
+    },
+    Key {
+        path: "partition.*.component.*.image.sources",
+        shape: Shape::Texts,
+        presence: Default("the files of the folder alone"),
+        meaning: "C and C++ files of a library that the folder's program is compiled with: files, or folders of which \
+                  all files are taken, relative to the description.",
+        example: "image.sources = [\"../zlib\"]",
+    },
+    Key {
+        path: "partition.*.component.*.image.include",
+        shape: Shape::Texts,
+        presence: Default("the folder alone"),
+        meaning: "Folders of headers of the folder's C and C++ files, relative to the description. They are searched \
+                  after the folder itself and before the C library's headers; no other headers are found.",
+        example: "image.include = [\"../zlib\"]",
+    },
+    Key {
+        path: "partition.*.component.*.image.define",
+        shape: Shape::Texts,
+        presence: Default("no macros"),
+        meaning: "Macros of the folder's C and C++ files: `NAME`, which is 1, or `NAME=VALUE`.",
+        example: "image.define = [\"NO_GZIP\", \"BUFFER=512\"]",
     },
     Key {
         path: "partition.*.component.*.provides",

@@ -10,59 +10,17 @@
 //! partitions, with EDF bands (spec 30-scheduling §5). A reservation of a band is a Main VCPU, too: what it
 //! takes from less important VCPUs is never more than C in T (`doc/design/time-and-budgets.md`).
 
+mod budget;
 mod limits;
 
-use crate::budget::{BandwidthPreserving, Budget, Capacity, Sporadic, Utilisation};
+pub use budget::VcpuBudget;
+
+use crate::budget::{BandwidthPreserving, Capacity, Sporadic, Utilisation};
 use crate::policy::fixed_priority::Priority;
 use crate::policy::interface::{Pick, Policy};
 use crate::policy::server::{Membership, ServerId, Servers};
 use crate::queue::LEVELS;
 use crate::thread::{NEVER, Refusal, ThreadId, Time};
-
-/// Budget of a VCPU of any kind.
-#[derive(Clone, Copy, Debug)]
-pub enum VcpuBudget<const K: usize> {
-    /// A priority without a limit.
-    Whole,
-    /// A Main VCPU.
-    Main(Sporadic<K>),
-    /// An I/O VCPU.
-    Io(BandwidthPreserving),
-}
-
-macro_rules! limited {
-    ($budget:expr, $name:ident => $call:expr, $whole:expr) => {
-        match $budget {
-            VcpuBudget::Whole => $whole,
-            VcpuBudget::Main($name) => $call,
-            VcpuBudget::Io($name) => $call,
-        }
-    };
-}
-
-impl<const K: usize> Budget for VcpuBudget<K> {
-    fn ready(&mut self, now: Time) {
-        limited!(self, budget => budget.ready(now), {});
-    }
-    fn stop(&mut self, now: Time) {
-        limited!(self, budget => budget.stop(now), {});
-    }
-    fn idle(&mut self, now: Time) {
-        limited!(self, budget => budget.idle(now), {});
-    }
-    fn charge(&mut self, from: Time, until: Time) {
-        limited!(self, budget => budget.charge(from, until), {});
-    }
-    fn available(&self, now: Time) -> Time {
-        limited!(self, budget => budget.available(now), NEVER)
-    }
-    fn next_replenishment(&self, now: Time) -> Time {
-        limited!(self, budget => budget.next_replenishment(now), NEVER)
-    }
-    fn deadline(&self) -> Time {
-        limited!(self, budget => budget.deadline(), NEVER)
-    }
-}
 
 /// Order of Main VCPUs by importance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

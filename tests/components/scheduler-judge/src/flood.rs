@@ -36,7 +36,7 @@ pub(crate) struct Flood {
 
 impl Flood {
     pub(crate) fn new(first: &mut First, packed: &Packed, index: u64) -> Result<Self, Status> {
-        let made = first.component_with(packed, index, STACK_PAGES, true)?;
+        let made = first.component_with(packed, index, [1, STACK_PAGES], true)?;
         let shared = first.share(&made)?;
         let start = [made.component, packed.entry, STACK_TOP];
         let flooder = first.make(Operation::MakeThread, start)?;

@@ -29,7 +29,7 @@ impl Ward {
         index: u64,
         server: u64,
     ) -> Result<Self, Status> {
-        let made = first.component_with(packed, index, STACK_PAGES, true)?;
+        let made = first.component_with(packed, index, [1, STACK_PAGES], true)?;
         let shared = first.share(&made)?;
         let time = first.time(0, UNIMPORTANT)?;
         let place = [slots::SCHEDULER, index, time, PAGES];

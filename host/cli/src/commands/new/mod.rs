@@ -13,6 +13,10 @@ const NAME_LEN: usize = bulkhead_abi::NAME_LEN - 1;
 /// Files that are made: path and content.
 type Files = &'static [(&'static str, &'static str)];
 
+/// The target and toolchain with which the tool builds, so that `cargo check` and editors take the same.
+const TARGET: &str = include_str!("rust/config.toml.in");
+const TOOLCHAIN: &str = include_str!("../../../../../rust-toolchain.toml");
+
 const APP_C: Files = &[
     ("system.toml", include_str!("app.toml")),
     ("app/main.c", include_str!("c/main.c")),
@@ -20,6 +24,8 @@ const APP_C: Files = &[
 const APP_RUST: Files = &[
     ("system.toml", include_str!("app.toml")),
     ("app/Cargo.toml", include_str!("rust/Cargo.toml.in")),
+    ("app/.cargo/config.toml", TARGET),
+    ("app/rust-toolchain.toml", TOOLCHAIN),
     ("app/build.rs", include_str!("rust/build.rs.in")),
     ("app/src/main.rs", include_str!("rust/main.rs.in")),
 ];
@@ -33,6 +39,8 @@ const PIPE_RUST: Files = &[
         "functions/Cargo.toml",
         include_str!("pipe/rust/Cargo.toml.in"),
     ),
+    ("functions/.cargo/config.toml", TARGET),
+    ("functions/rust-toolchain.toml", TOOLCHAIN),
     ("functions/build.rs", include_str!("rust/build.rs.in")),
     (
         "functions/src/main.rs",

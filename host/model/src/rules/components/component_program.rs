@@ -7,9 +7,11 @@ use bulkhead_abi::component::Role;
 
 crate::rules::declaration::rule! {
     Error, "component-program",
-    "a C program with threads or OpenMP is the only component of its partition, and boots it; one of pipe functions is a scheduler",
+    "a C program with threads or OpenMP is the only component of its partition, and boots it; one of pipe functions is a scheduler; \
+     any other runs beside a scheduler",
     "`slite.h` and OpenMP schedule all threads of their partition and start no other component, so that nothing beside them would run. \
-     `pipe.h` runs the stages of tuned pipes, which is the work of a scheduler.",
+     `pipe.h` runs the stages of tuned pipes, which is the work of a scheduler. Any other program has one thread, which a scheduler runs, \
+     and its `memory` is its heap.",
     check
 }
 
@@ -40,6 +42,19 @@ fn problem(
         let help = "write `role = \"scheduler\"`; one component with `role = \"boot\"` starts it";
         return (role != Role::Scheduler).then_some((message, help));
     }
+    if runtime == Runtime::Component {
+        let schedules = [Role::Boot, Role::Scheduler].contains(&role);
+        let no_heap = component.memory.or(0) == Some(0);
+        return if schedules {
+            let message = format!("`{name}` has one thread and schedules no others");
+            let help = "a program that runs alone includes `slite.h`; leave out the `role` of one beside others";
+            Some((message, help))
+        } else {
+            let message = format!("`{name}` has no heap for its C library");
+            let help = "write `memory = \"16 KiB\"`, or as much as it allocates";
+            no_heap.then_some((message, help))
+        };
+    }
     let others = partition.components.len() - 1;
     if others > 0 {
         let message = format!(
@@ -47,8 +62,8 @@ fn problem(
             partition.name.value,
             if others == 1 { "" } else { "s" }
         );
-        let help = "give the program a partition of its own, and a channel to the others; beside other components \
-                    programs are Rust crates, or C with `pipe.h`";
+        let help = "give the program a partition of its own, and a channel to the others; a program beside other components \
+                    includes neither `slite.h` nor `omp.h`";
         return Some((message, help));
     }
     (role != Role::Boot).then(|| {

@@ -13,6 +13,7 @@ pub(crate) mod component_priority;
 pub(crate) mod component_program;
 pub(crate) mod component_restart;
 pub(crate) mod component_roles;
+pub(crate) mod component_sources;
 pub(crate) mod component_task;
 pub(crate) mod component_thread;
 pub(crate) mod components_count;
@@ -38,6 +39,7 @@ pub(super) const RULES: &[&Rule] = &[
     &component_program::RULE,
     &component_core::RULE,
     &component_thread::RULE,
+    &component_sources::RULE,
     &component_task::RULE,
     &component_priority::RULE,
     &component_budget::RULE,

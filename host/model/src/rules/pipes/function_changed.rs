@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft};
-use crate::kinds::Program;
+use crate::kinds::{Folder, Program};
 use crate::{measured_wcet, profile};
 
 crate::rules::declaration::rule! {
@@ -42,6 +42,8 @@ fn program(draft: &Draft, partition: &PartitionDraft) -> Option<Program> {
 fn program_text(program: &Program) -> String {
     match program {
         Program::Crate(name) => format!("`{name}`"),
-        Program::File(path) | Program::Folder(path) => format!("`{}`", path.display()),
+        Program::File(path) | Program::Folder(Folder { path, .. }) => {
+            format!("`{}`", path.display())
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Report;
 use crate::draft::{Draft, PartitionDraft, PipeFunctionDraft};
-use crate::kinds::{Kind, Program};
+use crate::kinds::{Folder, Kind, Program};
 use crate::pipes::flow::{flows, parse};
 use crate::suggestion::advice;
 use crate::{program, workspace};
@@ -94,7 +94,7 @@ fn partition_functions(
     };
     let whose = match &program {
         Program::Crate(name) => format!("the program `{name}`"),
-        Program::File(path) | Program::Folder(path) => {
+        Program::File(path) | Program::Folder(Folder { path, .. }) => {
             format!("the program in `{}`", path.file_name()?.to_string_lossy())
         }
     };

@@ -1,5 +1,6 @@
 use super::*;
 use crate::Scheduler;
+use crate::budget::Budget;
 use crate::policy::decisions::run;
 use crate::policy::{Slot, TimeTable};
 
