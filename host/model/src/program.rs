@@ -18,7 +18,7 @@ pub enum Runtime {
     OpenMp,
     /// Functions of tuned pipes, `pipe.h`.
     Pipes,
-    /// Threads of SliteOS, `slite.h` or `cmsis_os2.h`.
+    /// Threads of SliteOS, `slite.h`.
     Slite,
     /// One thread beside other components, `bulkhead.h`.
     Component,
@@ -33,12 +33,7 @@ const MARKS: [(Runtime, &[&str]); 3] = [
     ),
     (
         Runtime::Slite,
-        &[
-            "#include <slite.h>",
-            "#include \"slite.h\"",
-            "#include <cmsis_os2.h>",
-            "#include \"cmsis_os2.h\"",
-        ],
+        &["#include <slite.h>", "#include \"slite.h\""],
     ),
 ];
 

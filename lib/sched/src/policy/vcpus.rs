@@ -64,8 +64,7 @@ impl Binding {
 const LEAST: Priority = Priority(LEVELS as u8 - 1);
 /// Of all Main VCPUs, where deadlines order them: a band.
 const SAME: Priority = Priority(0);
-/// Where rates or deadlines order VCPUs, the priorities of threads are this one and less important ones: they run while
-/// no VCPU does.
+/// Most important priority of threads where rates or deadlines order VCPUs. All VCPUs are more important.
 pub const BACKGROUND: Priority = Priority(48);
 
 /// Policy of up to `M` VCPUs (at most 128) for up to `N` threads, with up to `K` chunks of budget

@@ -4,7 +4,7 @@
 
 mod scheduler;
 
-/// What there is room for.
+/// Sizes of the tables.
 mod size {
     pub(crate) use bulkhead_abi::timing::MAX_SLOTS as SLOTS;
     pub(crate) use bulkhead_abi::timing::MAX_TIME_PARTITIONS as TIME_PARTITIONS;

@@ -4,7 +4,7 @@
 
 mod scheduler;
 
-/// What there is room for.
+/// Sizes of the tables.
 mod size {
     pub(crate) const SLOTS: usize = 0;
     pub(crate) const TIME_PARTITIONS: usize = 1;
