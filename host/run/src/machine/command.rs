@@ -30,8 +30,8 @@ pub enum Timing {
     Virtual {
         /// Binary logarithm of nanoseconds per instruction.
         shift: u8,
-        /// Longest turn of a core, microseconds. Ten times that or a millisecond (the longer of them) where no core
-        /// waits for a turn: the end of turns lets time pass while all cores wait for interrupts and no timer runs.
+        /// Longest turn of a core, microseconds. Ten times that where no core waits for a turn: the end of
+        /// turns lets time pass while all cores wait for interrupts and no timer runs.
         slice_us: u32,
     },
     /// The host's wall clock, cores in parallel.

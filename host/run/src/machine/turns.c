@@ -45,9 +45,8 @@
 /* The emulator's name of the thread that runs all cores (-name debug-threads=on). */
 #define PROCESSOR_THREAD "ALL CPUs/TCG"
 #define EVENT_FDS 1024
-/* A turn while all cores are idle, in turns and in nanoseconds: the longer of them ends it. A timer of the machine ends it earlier. */
+/* A turn while all cores are idle, in turns. */
 #define IDLE_TURNS 10
-#define IDLE_NS 1000000
 
 static int (*next_eventfd)(unsigned, int);
 static int (*next_ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
@@ -214,8 +213,7 @@ ssize_t read(int fd, void *bytes, size_t n)
 static void set_end_of_turn(bool idle)
 {
     turn_kind = idle ? IDLE : BUSY;
-    int64_t idle_ns = IDLE_TURNS * turn_ns > IDLE_NS ? IDLE_TURNS * turn_ns : IDLE_NS;
-    timer_set(&end_of_turn, clock_ns(VIRTUAL_CLOCK) + (idle ? idle_ns : turn_ns));
+    timer_set(&end_of_turn, clock_ns(VIRTUAL_CLOCK) + (idle ? IDLE_TURNS * turn_ns : turn_ns));
 }
 
 static void on_end_of_turn(void *nothing)
