@@ -12,6 +12,8 @@ use tutorial::{blocks, shell, tutorial};
 
 /// Held while a crate `mine` is built and read: two tutorials have one, and programs of one name replace each other.
 static MINE: Mutex<()> = Mutex::new(());
+/// Held while a system `blink` runs: two tutorials have one, and a system runs once at a time.
+static BLINK: Mutex<()> = Mutex::new(());
 
 /// Creates a folder of this kind, runs it, and checks that it prints `words`.
 fn made_and_run(name: &str, kind: &str, language: &str, words: &str) -> Fresh {
@@ -119,6 +121,7 @@ fn mentioned(fresh: &Fresh, text: &str, starts: &[&str]) {
 /// compiled with it.
 #[test]
 fn the_tutorial_in_c() {
+    let _blink = BLINK.lock().unwrap_or_else(PoisonError::into_inner);
     let text = tutorial("application-c.md");
     let fresh = followed("tutorial-c", &text);
     let listings = blocks(&text, "c");
@@ -146,6 +149,7 @@ fn the_tutorial_in_c() {
 /// The listings of the tutorial are a whole program, which runs in the place of the template's.
 #[test]
 fn the_tutorial_in_rust() {
+    let _blink = BLINK.lock().unwrap_or_else(PoisonError::into_inner);
     let text = tutorial("application-rust.md");
     let fresh = followed("tutorial-rust", &text);
     let program = blocks(&text, "rust,ignore").join("\n");
