@@ -123,7 +123,12 @@ fn compare_distributor(configuration: Configuration) -> Result<(), Refusal> {
             states,
             hardware.security_states,
         ),
-        ("SPIs, counted by 32 (interrupts.spis)", spis, described),
+        // More SPIs do no harm: all that the controller counts are silenced.
+        (
+            "SPIs, counted by 32 (interrupts.spis)",
+            spis.min(described),
+            described,
+        ),
     ];
     let found = differences
         .iter()
