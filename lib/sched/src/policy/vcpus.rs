@@ -64,7 +64,8 @@ impl Binding {
 const LEAST: Priority = Priority(LEVELS as u8 - 1);
 /// Of all Main VCPUs, where deadlines order them: a band.
 const SAME: Priority = Priority(0);
-/// Most important priority of threads where rates or deadlines order VCPUs. All VCPUs are more important.
+/// Most important priority of threads where rates or deadlines order VCPUs. All VCPUs are more important, if they are
+/// no more than 48.
 pub const BACKGROUND: Priority = Priority(48);
 
 /// Policy of up to `M` VCPUs (at most 128) for up to `N` threads, with up to `K` chunks of budget
@@ -83,6 +84,8 @@ pub struct Vcpus<
     /// may work for.
     periods: [[Time; 2]; M],
     bindings: [Option<Binding>; N],
+    /// Servers at a priority of their own, by bit.
+    at_priority: u128,
 }
 
 impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: usize>
@@ -96,6 +99,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
             order: Order::RateMonotonic,
             periods: [[0; 2]; M],
             bindings: [None; N],
+            at_priority: 0,
         }
     }
 
@@ -188,17 +192,18 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         };
         let id = self.servers.add_server_to(0, budget, priority)?;
         self.periods[usize::from(id.0)] = [limits.map_or(NEVER, |limits| limits.period); 2];
+        self.at_priority |= 1 << id.0;
         Ok(id)
     }
 
     /// Gives Main VCPUs their priorities, and I/O VCPUs those of the VCPUs for which they work.
     fn rank(&mut self, now: Time) {
         // A server at a priority of its own keeps it.
-        let is_ranked = |priority: Priority| priority < BACKGROUND || priority == LEAST;
         let main = |id: &u16| {
-            let id = ServerId(*id);
-            matches!(self.servers.budget(id), Some(VcpuBudget::Main(_)))
-                && self.servers.priority(id).is_some_and(is_ranked)
+            matches!(
+                self.servers.budget(ServerId(*id)),
+                Some(VcpuBudget::Main(_))
+            ) && self.at_priority >> id & 1 == 0
         };
         let mut mains = [ServerId(0); M];
         let mut count = 0;
@@ -211,7 +216,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         };
         mains.sort_unstable_by_key(|id| (self.periods[usize::from(id.0)], *id));
         for (rank, &id) in mains.iter().enumerate() {
-            let priority = Priority(rank.min(usize::from(BACKGROUND.0) - 1) as u8);
+            let priority = Priority(rank.min(LEVELS - 1) as u8);
             self.servers.change(id, priority, |_| {}, now);
         }
         for id in (0..M as u16).map(ServerId) {
