@@ -23,6 +23,21 @@ pub struct Job {
     pub skipped: u64,
 }
 
+impl Job {
+    /// The record of the job of the task `name`, which ended at tick `end`.
+    #[must_use]
+    pub const fn event(&self, name: Name, end: u64) -> Event {
+        Event {
+            ticks: self.start,
+            kind: EventKind::Job as u32,
+            sequence: self.number as u32,
+            a: self.release,
+            b: end,
+            name,
+        }
+    }
+}
+
 /// Runs `work` once per `period` until it returns [`ControlFlow::Break`], and returns the break's
 /// value.
 pub fn run_periodic<H: Home, R>(
@@ -68,15 +83,7 @@ pub fn run_periodic<H: Home, R>(
 }
 
 fn record<H: Home>(job: &Job, name: Name) {
-    let sequence = job.number as u32;
-    let event = Event {
-        ticks: job.start,
-        kind: EventKind::Job as u32,
-        sequence,
-        a: job.release,
-        b: H::now(),
-        name,
-    };
+    let event = job.event(name, H::now());
     if job.skipped > 0 {
         H::record(&Event {
             kind: EventKind::Overrun as u32,

@@ -67,6 +67,8 @@ pub struct Account {
 pub struct Scheduler<P, const N: usize> {
     policy: P,
     timeouts: Timeouts<N>,
+    /// Of threads in the background.
+    background: Timeouts<N>,
     threads: [Record; N],
     current: Option<ThreadId>,
     since: Time,
@@ -81,6 +83,7 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
         Self {
             policy,
             timeouts: Timeouts::new(),
+            background: Timeouts::new(),
             threads: [ABSENT; N],
             current: None,
             since: 0,
@@ -158,7 +161,7 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
             self.policy.block(thread, now);
         }
         self.policy.remove(thread);
-        self.timeouts.disarm(thread);
+        self.disarm(thread);
         self.threads[thread.index()] = ABSENT;
         self.current = self.current.filter(|&current| current != thread);
         Ok(())
@@ -191,7 +194,11 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
         record.state = State::Blocked;
         self.policy.block(thread, now);
         if until != NEVER {
-            self.timeouts.arm(thread, until.max(now));
+            let timeouts = match self.policy.is_background(thread) {
+                true => &mut self.background,
+                false => &mut self.timeouts,
+            };
+            timeouts.arm(thread, until.max(now));
         }
         None
     }
@@ -228,8 +235,16 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
         while let Some((thread, due)) = self.timeouts.expire(now) {
             self.make_ready(thread, Wakeup::TimedOut, due);
         }
+        while let Some((thread, due)) = self.background.expire(now) {
+            self.make_ready(thread, Wakeup::TimedOut, due);
+        }
         let pick = self.policy.pick(now);
-        let timeout = self.timeouts.earliest().unwrap_or(NEVER);
+        let mut timeout = self.timeouts.earliest().unwrap_or(NEVER);
+        if let Some(earliest) = self.background.earliest()
+            && pick.is_none_or(|pick| self.policy.is_background(pick.thread))
+        {
+            timeout = timeout.min(earliest);
+        }
         let until = pick.map_or(NEVER, |pick| pick.until);
         let timer = timeout.min(self.policy.next_event(now));
         let account = pick.and_then(|pick| {
@@ -288,8 +303,13 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
         self.since = self.since.max(now);
     }
 
-    fn make_ready(&mut self, thread: ThreadId, how: Wakeup, now: Time) {
+    fn disarm(&mut self, thread: ThreadId) {
         self.timeouts.disarm(thread);
+        self.background.disarm(thread);
+    }
+
+    fn make_ready(&mut self, thread: ThreadId, how: Wakeup, now: Time) {
+        self.disarm(thread);
         let record = &mut self.threads[thread.index()];
         record.state = State::Ready;
         record.last = how;

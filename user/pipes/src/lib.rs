@@ -53,12 +53,11 @@ use bulkhead_abi::kernel::{Operation, Status, first};
 use bulkhead_abi::timing::{MAX_CHUNKS, Vcpu, VcpuKind};
 use bulkhead_abi::{NAME_LEN, name_field, name_text};
 use bulkhead_component::call::call;
-use bulkhead_component::clock::ticks;
 use bulkhead_component::first::Timing;
 use bulkhead_component::load::Load;
 use bulkhead_component::{Environment, clock, console, cores, environment, println};
 use bulkhead_sched::policy::ServerId;
-use bulkhead_slite::{Mutex, Refused, VcpuThreads, capacity, jobs_on};
+use bulkhead_slite::{Mutex, Refused, VcpuThreads, io_periods, jobs_on};
 use core::fmt;
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::Relaxed;
@@ -250,25 +249,10 @@ fn create(
     vcpu: &Vcpu,
     timing: &Timing,
 ) -> Result<ServerId, Refused> {
-    if vcpu.kind == VcpuKind::Io as u32 {
-        let periods = io_periods(timing, number);
-        let halves = jobs_on(timing, number);
-        if endpoints::serves(timing, number) {
-            let has_tasks = timing.tasks.iter().any(|task| task.vcpu == number);
-            let periods = has_tasks.then_some(periods);
-            return CORE.create_io_for_any(first, vcpu.percent, periods, halves);
-        }
-        return CORE.create_io(first, vcpu.percent, periods, None, halves);
+    if vcpu.kind == VcpuKind::Io as u32 && endpoints::serves(timing, number) {
+        let has_tasks = timing.tasks.iter().any(|task| task.vcpu == number);
+        let periods = has_tasks.then(|| io_periods(timing, number));
+        return CORE.create_io_for_any(first, vcpu.percent, periods, jobs_on(timing, number));
     }
-    let limits = capacity([vcpu.capacity_ns, vcpu.period_ns]);
-    CORE.create_main(first, limits, jobs_on(timing, number))
-}
-
-/// The shortest and the longest period of the VCPUs for which an I/O VCPU works, ticks.
-fn io_periods(timing: &Timing, number: u32) -> [u64; 2] {
-    let tasks = timing.tasks.iter().filter(|task| task.vcpu == number);
-    let causes = tasks.filter_map(|task| timing.vcpus.get(task.cause as usize));
-    let periods = causes.map(|vcpu| vcpu.period_ns);
-    let [shortest, longest] = [periods.clone().min(), periods.max()];
-    [shortest, longest].map(|period| ticks(period.unwrap_or(0)))
+    CORE.create_from_description(first, number, timing)
 }

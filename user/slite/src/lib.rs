@@ -19,4 +19,4 @@ pub use bulkhead_threads::{
 pub use cores::{CoreThreads, EachCore, Parker, start_core};
 pub use machine::{Kernel, OneCore, Place, Threads, run_nested};
 pub use task_trace::TaskTrace;
-pub use vcpus::{Jobs, Refused, VcpuThreads, capacity, jobs_on};
+pub use vcpus::{Jobs, Refused, VcpuThreads, capacity, io_periods, is_by_priority, jobs_on};

@@ -79,6 +79,36 @@ pub fn jobs_on(timing: &Timing, number: u32) -> impl Iterator<Item = Jobs> {
     })
 }
 
+/// Returns whether priorities order the VCPUs of the description.
+#[must_use]
+pub fn is_by_priority(timing: &Timing) -> bool {
+    let order = timing.schedule.map(|schedule| schedule.order);
+    order == Some(timing::Order::FixedPriority as u32)
+}
+
+/// The VCPUs for which the I/O VCPU of that number works.
+fn causes(timing: &Timing, number: u32) -> impl Iterator<Item = &'static timing::Vcpu> + Clone {
+    let (tasks, vcpus) = (timing.tasks.iter(), timing.vcpus);
+    let tasks = tasks.filter(move |task| task.vcpu == number);
+    tasks.filter_map(move |task| vcpus.get(task.cause as usize))
+}
+
+/// Their shortest and their longest period, ticks.
+#[must_use]
+pub fn io_periods(timing: &Timing, number: u32) -> [Time; 2] {
+    let periods = causes(timing, number).map(|vcpu| vcpu.period_ns);
+    [periods.clone().min(), periods.max()].map(|period| clock::ticks(period.unwrap_or(0)))
+}
+
+/// Priority and time partition of a VCPU of the description.
+fn place_of(vcpu: &timing::Vcpu) -> Place {
+    let priority = Priority(vcpu.place as u8);
+    match vcpu.kind == timing::VcpuKind::Reservation as u32 {
+        true => Place::Band(priority),
+        false => Place::Partition((vcpu.place >> 8) as u8, priority),
+    }
+}
+
 /// Threads of one core on up to `M` VCPUs, with up to `K` chunks of budget per Main VCPU, in up to `P` time
 /// partitions under a table of up to `S` slots.
 pub struct VcpuThreads<
@@ -245,6 +275,61 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         TimeTable::of(table).map_err(|_| bad)
     }
 
+    /// Creates the VCPU of the description with that number, which is on this core.
+    ///
+    /// # Errors
+    /// [`Refused`]; there is no such VCPU.
+    pub fn create_from_description(
+        &self,
+        first: &mut First,
+        number: u32,
+        timing: &Timing,
+    ) -> Result<ServerId, Refused> {
+        let vcpu = timing.vcpus.get(number as usize);
+        let vcpu = vcpu.ok_or(Refused::Kernel(Status::BadArgument))?;
+        let tasks = jobs_on(timing, number);
+        if vcpu.kind == timing::VcpuKind::Io as u32 {
+            let most = causes(timing, number).map(|vcpu| Priority(vcpu.place as u8));
+            let most = most.min().filter(|_| is_by_priority(timing));
+            return self.create_io(first, vcpu.percent, io_periods(timing, number), most, tasks);
+        }
+        let limits = capacity([vcpu.capacity_ns, vcpu.period_ns]);
+        match is_by_priority(timing) {
+            true => self.create_placed(first, limits, place_of(vcpu), tasks),
+            false => self.create_main(first, limits, tasks),
+        }
+    }
+
+    /// Creates the VCPU of the description with that number without its limit and without admission: others may miss
+    /// their budgets.
+    ///
+    /// # Errors
+    /// [`Refused`]; there is no such VCPU.
+    pub fn create_unlimited(
+        &self,
+        first: &mut First,
+        number: u32,
+        timing: &Timing,
+    ) -> Result<ServerId, Refused> {
+        let vcpu = timing.vcpus.get(number as usize);
+        let vcpu = vcpu.ok_or(Refused::Kernel(Status::BadArgument))?;
+        if vcpu.kind == timing::VcpuKind::Io as u32 {
+            let bad = Refused::Admission(admission::Refused::BadBudget);
+            let whole = Utilisation::ratio(1, 1).map_err(|_| bad)?;
+            let periods = io_periods(timing, number);
+            let add = |policy: &mut Vcpus<N, M, K, P, S>, now| policy.add_io(whole, periods, now);
+            return self.create(first, |_| Some(Ok(())), add);
+        }
+        let period = clock::ticks(vcpu.period_ns);
+        let limits = Capacity {
+            capacity: period,
+            period,
+        };
+        let place = place_of(vcpu);
+        let add = |policy: &mut Vcpus<N, M, K, P, S>, now| policy.add_placed(limits, place, now);
+        self.create(first, |_| Some(Ok(())), add)
+    }
+
     /// Creates a Main VCPU of C in T, in ticks of the clock, on which such tasks run, where priorities are given.
     ///
     /// # Errors
@@ -275,27 +360,6 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
                 };
                 self.placement.with(&self.threads, admit).ok()
             },
-            |policy, now| policy.add_placed(limits, place, now),
-        )
-    }
-
-    /// Creates a Main VCPU that may run all the time, without admission: others may miss their budgets.
-    ///
-    /// # Errors
-    /// [`Refused`].
-    pub fn create_unlimited(
-        &self,
-        first: &mut First,
-        period: Time,
-        place: Place,
-    ) -> Result<ServerId, Refused> {
-        let limits = Capacity {
-            capacity: period,
-            period,
-        };
-        self.create(
-            first,
-            |_| Some(Ok(())),
             |policy, now| policy.add_placed(limits, place, now),
         )
     }
@@ -444,25 +508,6 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
                 }
             },
             |policy, now| policy.add_io(utilisation, [1, LEAST_PERIOD], now),
-        )
-    }
-
-    /// Creates an I/O VCPU that may work all the time for Main VCPUs with periods, in ticks, between the two,
-    /// without admission: others may miss their budgets.
-    ///
-    /// # Errors
-    /// [`Refused`].
-    pub fn create_io_unlimited(
-        &self,
-        first: &mut First,
-        periods: [Time; 2],
-    ) -> Result<ServerId, Refused> {
-        let bad = Refused::Admission(admission::Refused::BadBudget);
-        let whole = Utilisation::ratio(1, 1).map_err(|_| bad)?;
-        self.create(
-            first,
-            |_| Some(Ok(())),
-            |policy, now| policy.add_io(whole, periods, now),
         )
     }
 

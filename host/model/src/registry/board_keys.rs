@@ -16,7 +16,7 @@ const fn section(path: &'static str, meaning: &'static str, example: &'static st
     }
 }
 
-const fn fact(
+pub(super) const fn fact(
     path: &'static str,
     shape: Shape,
     meaning: &'static str,
@@ -31,7 +31,7 @@ const fn fact(
     }
 }
 
-const fn option(
+pub(super) const fn option(
     path: &'static str,
     shape: Shape,
     default: &'static str,
@@ -592,51 +592,5 @@ pub(super) const KEYS: &[Key] = &[
         ANY,
         "Physical address of its registers.",
         "smmu.address = 0x0905_0000",
-    ),
-    Key {
-        path: "emulator",
-        shape: Shape::Section,
-        presence: Default("none: the image is built for the board itself, and not run"),
-        meaning: "The machine that emulates the board.",
-        example: "[emulator]",
-    },
-    fact(
-        "emulator.program",
-        Shape::Text,
-        "The program.",
-        "emulator.program = \"qemu-system-aarch64\"",
-    ),
-    fact(
-        "emulator.minimum_version",
-        Shape::Text,
-        "Smallest version that will do.",
-        "emulator.minimum_version = \"7.2\"",
-    ),
-    fact(
-        "emulator.machine",
-        Shape::Text,
-        "Its `-M`.",
-        "emulator.machine = \"virt,virtualization=on,gic-version=3,its=off\"",
-    ),
-    option(
-        "emulator.cpu",
-        Shape::Text,
-        "the machine's own",
-        "Its `-cpu`.",
-        "emulator.cpu = \"cortex-a72\"",
-    ),
-    option(
-        "emulator.cores",
-        Shape::Number(1, 512),
-        "as many as are needed",
-        "Cores that it always has.",
-        "emulator.cores = 2",
-    ),
-    option(
-        "emulator.options",
-        Shape::Texts,
-        "none",
-        "Further options.",
-        "emulator.options = [\"-global\", \"VGA.romfile=\"]",
     ),
 ];

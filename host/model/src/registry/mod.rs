@@ -9,6 +9,7 @@ mod channel_keys;
 pub(crate) mod choices;
 mod component_keys;
 mod device_keys;
+mod emulator_keys;
 mod function_file_keys;
 mod image_keys;
 mod key;
@@ -41,7 +42,7 @@ pub(crate) const DESCRIPTION: Registry = Registry {
 
 /// Keys of a board file.
 pub(crate) const BOARD: Registry = Registry {
-    groups: &[board_keys::KEYS],
+    groups: &[board_keys::KEYS, emulator_keys::KEYS],
 };
 
 /// Keys of a file of pipe functions.

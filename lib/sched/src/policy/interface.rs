@@ -50,6 +50,12 @@ pub trait Policy {
         false
     }
 
+    /// Returns true if the thread runs only while no thread does for which this is false. Its time-outs cause no decision
+    /// while such a thread runs, so that it takes no time from one.
+    fn is_background(&self, _thread: ThreadId) -> bool {
+        false
+    }
+
     /// The thread became ready.
     fn wakeup(&mut self, thread: ThreadId, now: Time);
 

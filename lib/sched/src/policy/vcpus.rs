@@ -84,8 +84,9 @@ pub struct Vcpus<
     /// may work for.
     periods: [[Time; 2]; M],
     bindings: [Option<Binding>; N],
-    /// Servers at a priority of their own, by bit.
+    /// Servers at a priority of their own, by bit, and those of them that are less important than all VCPUs.
     at_priority: u128,
+    background: u128,
 }
 
 impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: usize>
@@ -100,6 +101,7 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
             periods: [[0; 2]; M],
             bindings: [None; N],
             at_priority: 0,
+            background: 0,
         }
     }
 
@@ -171,19 +173,26 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         Ok(id)
     }
 
-    /// Adds a priority, in TP0, for threads that have no VCPU: with a budget, or without a limit.
+    /// Adds a priority, in TP0, for threads that have no VCPU: with a budget, or without a limit. If there are VCPUs, it
+    /// is in the background of all of them.
     ///
     /// # Errors
-    /// [`Refusal`]: C or T are bad, there is no room, the priority is that of a band, or more important than
-    /// [`BACKGROUND`] where rates or deadlines order VCPUs.
+    /// [`Refusal`]: C or T are bad, there is no room, the priority is that of a band, more important than that of a Main
+    /// VCPU, or than [`BACKGROUND`] where rates or deadlines order VCPUs.
     pub fn add_priority(
         &mut self,
         priority: Priority,
         limits: Option<Capacity>,
         now: Time,
     ) -> Result<ServerId, Refusal> {
-        let is_ordered = self.order == Order::FixedPriority || priority >= BACKGROUND;
-        if !is_ordered || self.servers.is_band(0, priority) {
+        let has_vcpus = self.mains().next().is_some();
+        let is_behind = match self.order == Order::FixedPriority {
+            true => self
+                .mains()
+                .all(|id| self.servers.priority(id) < Some(priority)),
+            false => priority >= BACKGROUND,
+        };
+        if !is_behind || self.servers.is_band(0, priority) {
             return Err(Refusal::BadParameters);
         }
         let budget = match limits {
@@ -193,22 +202,25 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         let id = self.servers.add_server_to(0, budget, priority)?;
         self.periods[usize::from(id.0)] = [limits.map_or(NEVER, |limits| limits.period); 2];
         self.at_priority |= 1 << id.0;
+        self.background |= u128::from(has_vcpus) << id.0;
         Ok(id)
+    }
+
+    /// The Main VCPUs.
+    fn mains(&self) -> impl Iterator<Item = ServerId> {
+        let is_main = |id: &ServerId| {
+            matches!(self.servers.budget(*id), Some(VcpuBudget::Main(_)))
+                && self.at_priority >> id.0 & 1 == 0
+        };
+        (0..M as u16).map(ServerId).filter(is_main)
     }
 
     /// Gives Main VCPUs their priorities, and I/O VCPUs those of the VCPUs for which they work.
     fn rank(&mut self, now: Time) {
-        // A server at a priority of its own keeps it.
-        let main = |id: &u16| {
-            matches!(
-                self.servers.budget(ServerId(*id)),
-                Some(VcpuBudget::Main(_))
-            ) && self.at_priority >> id & 1 == 0
-        };
         let mut mains = [ServerId(0); M];
         let mut count = 0;
-        for (place, id) in mains.iter_mut().zip((0..M as u16).filter(main)) {
-            *place = ServerId(id);
+        for (place, id) in mains.iter_mut().zip(self.mains()) {
+            *place = id;
             count += 1;
         }
         let Some(mains) = mains.get_mut(..count) else {
@@ -330,6 +342,11 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
             self.inherit(changed.vcpu, None, now);
         }
         Ok(())
+    }
+
+    fn is_background(&self, thread: ThreadId) -> bool {
+        let binding = self.bindings.get(thread.index()).copied().flatten();
+        binding.is_some_and(|binding| self.background >> binding.vcpu.0 & 1 != 0)
     }
 
     fn wakeup(&mut self, thread: ThreadId, now: Time) {

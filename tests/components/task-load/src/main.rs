@@ -2,15 +2,19 @@
 //!
 //! Each task of the component has a thread. Each job computes for the task's WCET; the longest response is reported
 //! with the computed bound. If the component has a doorbell or a function, its interrupts request the jobs of its task
-//! on an I/O VCPU, at arbitrary times. The first thread has the component's priority and reports once a second.
+//! on an I/O VCPU, at arbitrary times. The first thread has the component's priority, reports once a second, and if the
+//! component owns the trace, records the jobs, so that the verdict of the run judges them.
 //!
 //! Argument words:
 //! - `compute=TASK,TASK`: these compute without end and count pieces of 10 us;
+//! - `longer=TASK,TASK`: their jobs compute for twice the WCET;
 //! - `turns=CORES`: so many emulated cores take turns, and computations are calibrated for the worst case of all of
 //!   them, else for the load at the start;
 //! - `request_c_us=C request_t_us=T`: requests another VCPU while everything runs, once, and prints the answer.
 #![no_std]
 #![no_main]
+
+mod unrecorded;
 
 use bulkhead_abi::component::threads;
 use bulkhead_abi::name_text;
@@ -22,6 +26,7 @@ use bulkhead_component::{Environment, First, Task, clock, println};
 use bulkhead_guest::Home;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
+use unrecorded::Unrecorded;
 
 bulkhead_component::component!(run, work);
 
@@ -32,6 +37,7 @@ struct Job {
     longest: AtomicU64,
     interrupts: AtomicU64,
     pieces: AtomicU64,
+    unrecorded: Unrecorded,
 }
 
 /// By number of the task in the partition.
@@ -41,8 +47,11 @@ static JOBS: [Job; MAX_TASKS] = [const {
         longest: AtomicU64::new(0),
         interrupts: AtomicU64::new(0),
         pieces: AtomicU64::new(0),
+        unrecorded: Unrecorded::new(),
     }
 }; MAX_TASKS];
+/// Recordings in a second.
+const RECORDINGS: u64 = 50;
 static LOAD: Load = Load::new();
 /// First release of all tasks, ticks: the critical instant.
 static START: AtomicU64 = AtomicU64::new(0);
@@ -63,20 +72,30 @@ fn run(_: First) -> ! {
         panic!("{}: tasks do not begin: {status:?}", env.name());
     }
     let request = ["request_c_us", "request_t_us"].map(|key| env.number(key, 0));
-    for second in 1.. {
-        env.sleep_until(start + second * clock::frequency());
-        if second == 1 && request[1] != 0 {
+    for recording in 1.. {
+        env.sleep_until(start + recording * clock::frequency() / RECORDINGS);
+        for task in env.tasks() {
+            job(&timing, task).unrecorded.record(&task.name);
+        }
+        if recording == RECORDINGS && request[1] != 0 {
             request_vcpu(&env, &timing, request);
         }
-        report(&env, &timing);
+        if recording % RECORDINGS == 0 {
+            report(&env, &timing);
+        }
     }
-    unreachable!("there are always more seconds")
+    unreachable!("time does not end")
 }
 
-/// Returns whether the argument word `compute=` names the task.
-fn is_endless(env: &Environment, task: &Task) -> bool {
-    let list = env.argument("compute");
+/// Returns whether the argument word `key=` names the task.
+fn is_named(env: &Environment, key: &str, task: &Task) -> bool {
+    let list = env.argument(key);
     list.is_some_and(|list| list.split(',').any(|one| one == name_text(&task.name)))
+}
+
+/// Returns whether the task computes without end.
+fn is_endless(env: &Environment, task: &Task) -> bool {
+    is_named(env, "compute", task)
 }
 
 /// Returns whether interrupts request the jobs of the task.
@@ -106,14 +125,22 @@ fn work(task: &'static Task) -> ! {
         serve(&env, task, job);
     }
     let period = ticks(task.period_ns);
+    let wcet_ns = task.wcet_ns << u32::from(is_named(&env, "longer", task));
+    let is_traced = env.info().guest.trace[0] != 0;
     let mut release = START.load(Relaxed);
-    loop {
+    for number in 0.. {
         env.sleep_until(release);
-        LOAD.compute(task.wcet_ns);
-        job.longest.fetch_max(clock::now() - release, Relaxed);
+        let start = clock::now();
+        LOAD.compute(wcet_ns);
+        let end = clock::now();
+        job.longest.fetch_max(end - release, Relaxed);
         job.jobs.fetch_add(1, Relaxed);
+        if is_traced {
+            job.unrecorded.add(number, [release, start, end]);
+        }
         release += period;
     }
+    unreachable!("there is always another job")
 }
 
 /// The bottom half of interrupts.

@@ -9,7 +9,7 @@ use bulkhead_buffers::Error;
 use bulkhead_component::invocation::invoke;
 use bulkhead_component::{Environment, clock};
 use bulkhead_guest::release::Releases;
-use bulkhead_guest::{Arrival, BytesReceiver, BytesSender, Home, Period, trace};
+use bulkhead_guest::{Arrival, BytesReceiver, BytesSender, Home, Job, Period, trace};
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_int, c_long};
 use core::ptr;
@@ -127,6 +127,11 @@ struct Periodic {
 }
 
 impl Periodic {
+    fn event_name(&self) -> trace::Name {
+        // SAFETY: the caller's string, which stays.
+        name_field(unsafe { text(self.name) })
+    }
+
     fn record(&self, kind: EventKind, [ticks, a, b]: [u64; 3]) {
         Environment::record(&Event {
             ticks,
@@ -134,8 +139,7 @@ impl Periodic {
             sequence: (self.number as u32).wrapping_sub(1),
             a,
             b,
-            // SAFETY: the caller's string, which stays.
-            name: name_field(unsafe { text(self.name) }),
+            name: self.event_name(),
         });
     }
 }
@@ -168,7 +172,13 @@ unsafe extern "C" fn bulkhead_periodic_wait(task: *mut Periodic) -> u64 {
     let task = unsafe { &mut *task };
     let now = clock::now();
     if task.number > 0 {
-        task.record(EventKind::Job, [task.start, task.release, now]);
+        let job = Job {
+            number: task.number - 1,
+            release: task.release,
+            start: task.start,
+            skipped: 0,
+        };
+        Environment::record(&job.event(task.event_name(), now));
     }
     let late = now.saturating_sub(task.next).checked_div(task.period);
     let skipped = late.unwrap_or(0);

@@ -11,19 +11,16 @@
 //! Argument word: `unlimited=VCPU,VCPU`: these have no limit and are not admitted, to compare.
 
 use bulkhead_abi::component::{MAX_COMPONENT_THREADS, SCHEDULER_FREE};
-use bulkhead_abi::kernel::{Operation, Status, first};
-use bulkhead_abi::timing::{MAX_CHUNKS, Order, Task, Vcpu, VcpuKind};
+use bulkhead_abi::kernel::Status;
+use bulkhead_abi::timing::MAX_CHUNKS;
 use bulkhead_abi::{component, name_text};
-use bulkhead_component::call::call;
-use bulkhead_component::clock::ticks;
 use bulkhead_component::first::{Timing, argument_text};
-use bulkhead_component::{Environment, First, cores, println};
+use bulkhead_component::{Environment, First, cores};
 use bulkhead_formats::archive::Thread;
 use bulkhead_sched::budget::Capacity;
-use bulkhead_sched::policy::{self, Binding, Place, Priority, ServerId, Vcpus};
-use bulkhead_slite::{Refused, VcpuThreads, capacity, jobs_on};
+use bulkhead_sched::policy::{self, Binding, Priority, ServerId, Vcpus};
+use bulkhead_slite::{Refused, VcpuThreads, is_by_priority};
 use bulkhead_supervisor::Supervisor;
-use core::fmt;
 
 use crate::size::{REQUESTED, SLOTS, TIME_PARTITIONS, VCPUS};
 
@@ -52,34 +49,20 @@ static SUPERVISOR: Supervisor<Policy, THREADS> = Supervisor::new(&CORE.threads, 
 const OF_REQUESTS: Priority = Priority(62);
 const OF_HEARTBEAT: Priority = Priority(63);
 
-/// Reason for which the components of the core are not started.
-enum Failure {
-    Kernel(Status),
-    Vcpu(&'static str, Refused),
-}
+/// Reason for which no thread is started: what is missing, and the refusal.
+struct Failure(&'static str, Refused);
 
 impl From<Status> for Failure {
     fn from(status: Status) -> Self {
-        Self::Kernel(status)
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Kernel(status) => write!(out, "the kernel refuses: {status:?}"),
-            Self::Vcpu(name, refused) => write!(out, "VCPU {name} is refused: {refused:?}"),
-        }
+        Self("threads", Refused::Kernel(status))
     }
 }
 
 fn run(first: First) -> ! {
     let env = Environment::open();
-    if let Err(failure) = start(first.with_slots_from(SCHEDULER_FREE), &env) {
+    if let Err(Failure(what, refused)) = start(first.with_slots_from(SCHEDULER_FREE), &env) {
         let partition = name_text(&env.info().guest.name);
-        println!("{partition}: threads are not started: {failure}");
-        let _gone = call(first::MONITOR, Operation::Fail, [1]);
-        panic!("{partition}: threads are not started: {failure}")
+        panic!("{partition}: no thread is started: {what}: {refused:?}")
     }
     SUPERVISOR.run()
 }
@@ -105,7 +88,7 @@ fn start(mut first: First, env: &Environment) -> Result<(), Failure> {
 fn create_all(first: &mut First, env: &Environment, timing: &Timing) -> Result<Servers, Failure> {
     let rank = cores::rank() as u32;
     let configured = CORE.configure(timing, rank);
-    configured.map_err(|refused| Failure::Vcpu("schedule", refused))?;
+    configured.map_err(|refused| Failure("schedule", refused))?;
     if timing.vcpus.is_empty() {
         let by_priority = policy::Order::FixedPriority;
         let set = CORE
@@ -118,10 +101,10 @@ fn create_all(first: &mut First, env: &Environment, timing: &Timing) -> Result<S
     for (number, (place, vcpu)) in all.filter(|(_, (_, vcpu))| vcpu.core == rank) {
         let name = name_text(&vcpu.name);
         let created = match is_unlimited(env, name) {
-            true => create_unlimited(first, number, vcpu, timing),
-            false => create(first, number, vcpu, timing),
+            true => CORE.create_unlimited(first, number, timing),
+            false => CORE.create_from_description(first, number, timing),
         };
-        *place = Some(created.map_err(|refused| Failure::Vcpu(name, refused))?);
+        *place = Some(created.map_err(|refused| Failure(name, refused))?);
     }
     Ok(servers)
 }
@@ -150,7 +133,7 @@ fn place_thread(
             vcpu: server(task.vcpu)?,
             cause: server(task.cause)?,
         };
-        let importance = match by_priority(timing) {
+        let importance = match is_by_priority(timing) {
             true => (vcpu.place & 0xff).into(),
             false => vcpu.period_ns,
         };
@@ -172,72 +155,10 @@ fn at_priority(
     })
 }
 
-/// Returns whether priorities order VCPUs.
-fn by_priority(timing: &Timing) -> bool {
-    timing
-        .schedule
-        .is_some_and(|schedule| schedule.order == Order::FixedPriority as u32)
-}
-
 /// Returns whether the argument word `unlimited=` names the VCPU.
 fn is_unlimited(env: &Environment, name: &str) -> bool {
     let list = argument_text(&env.info().guest, "unlimited");
     list.is_some_and(|list| list.split(',').any(|one| one == name))
-}
-
-/// Priority and time partition of a VCPU.
-fn place_of(vcpu: &Vcpu) -> Place {
-    let priority = Priority(vcpu.place as u8);
-    match vcpu.kind == VcpuKind::Reservation as u32 {
-        true => Place::Band(priority),
-        false => Place::Partition((vcpu.place >> 8) as u8, priority),
-    }
-}
-
-/// Creates a VCPU of the description, if the core has room for it.
-fn create(
-    first: &mut First,
-    number: u32,
-    vcpu: &Vcpu,
-    timing: &Timing,
-) -> Result<ServerId, Refused> {
-    let tasks = jobs_on(timing, number);
-    if vcpu.kind == VcpuKind::Io as u32 {
-        let most = causes(timing, number).map(|vcpu| Priority(vcpu.place as u8));
-        let most = most.min().filter(|_| by_priority(timing));
-        return CORE.create_io(first, vcpu.percent, periods(timing, number), most, tasks);
-    }
-    let limits = capacity([vcpu.capacity_ns, vcpu.period_ns]);
-    match by_priority(timing) {
-        true => CORE.create_placed(first, limits, place_of(vcpu), tasks),
-        false => CORE.create_main(first, limits, tasks),
-    }
-}
-
-/// Creates a VCPU of the description without its limit.
-fn create_unlimited(
-    first: &mut First,
-    number: u32,
-    vcpu: &Vcpu,
-    timing: &Timing,
-) -> Result<ServerId, Refused> {
-    match vcpu.kind == VcpuKind::Io as u32 {
-        true => CORE.create_io_unlimited(first, periods(timing, number)),
-        false => CORE.create_unlimited(first, ticks(vcpu.period_ns), place_of(vcpu)),
-    }
-}
-
-/// The VCPUs for which an I/O VCPU works.
-fn causes(timing: &Timing, number: u32) -> impl Iterator<Item = &'static Vcpu> + Clone {
-    let (tasks, vcpus) = (timing.tasks.iter(), timing.vcpus);
-    let tasks = tasks.filter(move |task: &&Task| task.vcpu == number);
-    tasks.filter_map(move |task| vcpus.get(task.cause as usize))
-}
-
-/// Their shortest and their longest period, ticks.
-fn periods(timing: &Timing, number: u32) -> [u64; 2] {
-    let periods = causes(timing, number).map(|vcpu| vcpu.period_ns);
-    [periods.clone().min(), periods.max()].map(|period| ticks(period.unwrap_or(0)))
 }
 
 extern "C" fn restart_components(index: u64) -> ! {

@@ -290,3 +290,30 @@ fn a_budget_is_whole_a_period_after_the_time_out_whenever_that_is_seen() {
         scheduler.account(9, release + late + 9);
     }
 }
+
+#[test]
+fn a_thread_behind_vcpus_causes_no_decision_while_one_runs() {
+    let mut scheduler = Scheduler::<_, 8>::new(Vcpus::<8, 4, 8>::new(false));
+    let vcpu = main(scheduler.policy_mut(0), 40, 100);
+    let policy = scheduler.policy_mut(0);
+    let before = policy.add_priority(Priority(47), None, 0);
+    assert_eq!(
+        before,
+        Err(Refusal::BadParameters),
+        "among the ranks of VCPUs"
+    );
+    let behind = policy.add_priority(BACKGROUND, None, 0).expect("room");
+    let task = scheduler.add(Binding::main(vcpu), 0).expect("room");
+    let log = scheduler.add(Binding::main(behind), 0).expect("room");
+    scheduler.wakeup(log, 0);
+    run(&mut scheduler, 0, Some(log), NEVER);
+    scheduler.block(log, 20, 5);
+    // Idle: its time-out counts.
+    run(&mut scheduler, 5, None, 20);
+    scheduler.wakeup(task, 10);
+    // The VCPU runs: only the end of its budget counts.
+    run(&mut scheduler, 10, Some(task), 50);
+    assert_eq!(scheduler.block(task, 100, 30), None);
+    // Its time-out was at 20.
+    run(&mut scheduler, 30, Some(log), 100);
+}
