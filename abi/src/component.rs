@@ -173,8 +173,8 @@ pub struct Wiring {
     /// The tasks that it executes, each on a thread of its own, on the task's VCPU: bit i is task i of
     /// [`crate::timing`].
     pub tasks: u32,
-    /// 0.
-    pub reserved: u32,
+    /// 1: the component is a scheduler with work of its own, the stages of pipes, and reports when it works, as an application does.
+    pub has_work: u32,
 }
 
 impl Wiring {
@@ -267,7 +267,8 @@ const _: () = assert!(
 pub mod boot {
     /// Component `x2`, of which the caller schedules the threads and has retired them, is made again.
     pub const RESTART: u64 = 0;
-    /// All applications of the calling core work: once those of all cores do, the partition is up.
+    /// All applications of the calling core work, and the caller's own work ([`Wiring::has_work`]) has begun: once that holds
+    /// for all cores, the partition is up.
     pub const READY: u64 = 1;
 }
 

@@ -3,7 +3,7 @@
 //! Behind the kernel's image, at the next page, lies the archive: a page that lists the components,
 //! then their segments as whole pages, zero-filled, so that they are mapped where they lie.
 
-use bulkhead_abi::component::{ANY_CORE, Interface, NO_THREAD, Shared, Wiring};
+use bulkhead_abi::component::{ANY_CORE, Interface, NO_THREAD, Role, Shared, Wiring};
 use bulkhead_abi::guest::Function;
 use bulkhead_abi::kernel::{
     ARCHIVE_MAGIC, Archive, IMAGE, MAX_COMPONENTS, MAX_CORES, MAX_SEGMENTS, Packed, Rights,
@@ -129,7 +129,9 @@ fn wire(archive: &mut Archive, described: &Described<'_>, functions: &[Function]
     };
     let number = |id: &ChannelId| ends.iter().position(|end| end == id);
     let bits = |found: &mut dyn Iterator<Item = usize>| found.fold(0, |bits, bit| bits | 1 << bit);
+    let partition = described.system.partition(described.partition);
     for (place, component) in archive.wiring.iter_mut().zip(components) {
+        let begins_pipes = component.role == Role::Scheduler && component.core == 0;
         let needs = component.needs.iter();
         let channels = component.channels.iter();
         let name = |id: FunctionId| name_field(&described.system.functions[id.0].name);
@@ -160,7 +162,7 @@ fn wire(archive: &mut Archive, described: &Described<'_>, functions: &[Function]
             core: component.core,
             doorbells: bits(&mut component.doorbells.iter().filter_map(number)),
             tasks: bits(&mut component.tasks.iter().copied()),
-            reserved: 0,
+            has_work: (begins_pipes && !partition.pipe_functions.is_empty()).into(),
         };
     }
 }

@@ -4,14 +4,13 @@
 //! one pipe at a time, and sends no notification. On each other core a thread with the lowest
 //! priority polls the command, takes the pipe up or releases it, and acknowledges. That thread also
 //! assigns the stages on its core their budgets: since every other thread is idle or out of budget
-//! while it runs, no busy period contains both the old and the new budget of a VCPU. It renews the
-//! core's heartbeat, too.
+//! while it runs, no busy period contains both the old and the new budget of a VCPU.
 
 use crate::remote_partition::{self, PeerChannels};
 use crate::shared_state::{self, Word};
 use crate::stage::{self, Common};
 use crate::table::{self, Entry};
-use crate::{CORE, Failure, crossing, memory, recorder, vcpu_pool};
+use crate::{CORE, Failure, crossing, memory, planner, recorder, vcpu_pool};
 use bulkhead_abi::pipe::Stage;
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_component::first::Timing;
@@ -53,28 +52,24 @@ fn write(number: usize, value: u64) {
 }
 
 /// Starts the thread that executes the commands on another core than the first, if there are
-/// run-time pipes or a heartbeat.
+/// run-time pipes.
 pub(crate) fn start(
     first: &mut First,
     env: &Environment,
     timing: &Timing,
     common: Common,
 ) -> Result<(), Failure> {
-    let types = timing.repository.is_some();
-    if !recorder::find_heart(env) && !types {
+    let Some(repository) = &timing.repository else {
         return Ok(());
-    }
-    let vcpu = CORE.create_least(first);
-    let vcpu = vcpu.map_err(|refused| Failure::Vcpu("orders", refused))?;
-    first.set_stack_pages(types.then_some(STACK_PAGES));
+    };
+    let vcpu = planner::least().ok_or(Failure::named("commands", "they have no VCPU"))?;
+    first.set_stack_pages(Some(STACK_PAGES));
     CORE.threads.spawn(first, obey, Binding::main(vcpu))?;
     first.set_stack_pages(None);
     let means = Means {
         common,
         stack: first.last_stack(),
-        places: timing.repository.map_or(Default::default(), |all| {
-            remote_partition::open_channels(env, &all)
-        }),
+        places: remote_partition::open_channels(env, repository),
     };
     let _kept = MEANS.with(&CORE.threads, |place| *place = Some(means));
     Ok(())
@@ -84,7 +79,6 @@ extern "C" fn obey(_: u64) -> ! {
     let means = MEANS.with(&CORE.threads, |means| *means).ok().flatten();
     let mut done = 0;
     loop {
-        recorder::beat();
         let issued = word(COMMANDS).load(Acquire);
         if let (true, Some(means)) = (issued != done, &means) {
             done = issued;
@@ -137,7 +131,6 @@ fn rests(number: usize, stage: &Stage) -> bool {
         if clock::now() > until {
             return false;
         }
-        recorder::beat();
         CORE.threads
             .sleep_until(clock::now() + ticks(recorder::PAUSE_NS));
     }

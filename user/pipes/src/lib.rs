@@ -1,14 +1,16 @@
 //! The program that runs the tuned pipes of a partition ("Tuned Pipes";
 //! `doc/design/pipes-deployment.md`)
 //!
-//! This program is the scheduler of the partition. Each stage of a pipe is a thread on a VCPU with
+//! This program is the scheduler of the partition, with the services of [`bulkhead_supervisor`] for its other
+//! components: their threads run on VCPUs or at priorities beside the stages. Each stage of a pipe is a thread on a VCPU with
 //! the solved budget and period, released by data and paced as `doc/design/pipes-language.md`
 //! explains. A stage copies its inputs when a job begins. An I/O VCPU serves the interrupts of the
 //! device that the component owns. The archive contains only pipes that were solved and admitted as
 //! a whole: they start together once all of them are built, or the partition fails. The kernel ends
 //! a job that uses up its budget; the runtime counts the overrun and reacts as the function's
 //! `on_overrun` demands. The least important VCPU with a budget runs the recorder, which records
-//! messages that leave the pipes, prints a report once a second, and renews the heartbeat.
+//! messages that leave the pipes and prints a report once a second. The partition is up once all
+//! stages have begun and all applications work.
 //!
 //! If stages are on several cores of the partition, each core has such a component with an address
 //! space of its own. The components share memory ([`shared_state`],
@@ -47,20 +49,19 @@ mod stage;
 mod table;
 mod vcpu_pool;
 
-use bulkhead_abi::component::SCHEDULER_FREE;
+use bulkhead_abi::component::{MAX_COMPONENT_THREADS, SCHEDULER_FREE};
 use bulkhead_abi::dispatch::EventKind;
-use bulkhead_abi::kernel::{Operation, Status, first};
+use bulkhead_abi::kernel::{Status, first};
 use bulkhead_abi::timing::{MAX_CHUNKS, Vcpu, VcpuKind};
 use bulkhead_abi::{NAME_LEN, name_field, name_text};
-use bulkhead_component::call::call;
 use bulkhead_component::first::Timing;
 use bulkhead_component::load::Load;
 use bulkhead_component::{Environment, clock, console, cores, environment, println};
-use bulkhead_sched::policy::ServerId;
+use bulkhead_formats::archive::Thread;
+use bulkhead_sched::policy::{ServerId, Vcpus};
 use bulkhead_slite::{Mutex, Refused, VcpuThreads, io_periods, jobs_on};
+use bulkhead_supervisor::{Supervisor, heartbeat, servers};
 use core::fmt;
-use core::sync::atomic::AtomicBool;
-use core::sync::atomic::Ordering::Relaxed;
 
 /// Defines a program that runs pipes from a constant list of names and functions, each a `fn(&mut
 /// Job<'_>) -> Option<[u64; 2]>` (`bulkhead_stages::functions`).
@@ -74,20 +75,44 @@ macro_rules! functions {
         fn bulkhead_pipes_program(first: $crate::First) -> ! {
             $crate::run(first, |index| FUNCTIONS.get(index).copied())
         }
+
+        $crate::serve_threads!();
     };
 }
+
+/// Defines the entry by which components invoke the scheduler: the interface `threads`.
+#[macro_export]
+macro_rules! serve_threads {
+    () => {
+        ::bulkhead_component::serve!(bulkhead_threads_answer, threads: $crate::CLIENTS, stack: 1024);
+
+        fn bulkhead_threads_answer(token: u64, words: [u64; 5]) -> u64 {
+            $crate::answer(token, words)
+        }
+    };
+}
+
+/// Threads that may invoke the scheduler at once: those of components, and the one that restarts them.
+pub const CLIENTS: usize = MAX_COMPONENT_THREADS + 1;
 
 pub use bulkhead_component::First;
 pub use bulkhead_stages::functions::{Function, Functions, Job};
 
-/// Maximum number of threads: stages, bottom half, recorder, planner, scatterers and gatherers.
-const THREADS: usize = 40;
+/// Threads of the runtime: stages, bottom half, recorder, planner, scatterers and gatherers, heartbeat, the thread that
+/// restarts components.
+const OWN_THREADS: usize = 42;
+const THREADS: usize = MAX_COMPONENT_THREADS + OWN_THREADS;
 const VCPUS: usize = bulkhead_abi::pipe::MAX_VCPUS;
+/// VCPUs, and priorities of threads: those of components, and the heartbeat's.
+const SERVERS: usize = VCPUS + MAX_COMPONENT_THREADS + 1;
 
-static CORE: VcpuThreads<THREADS, VCPUS, MAX_CHUNKS> = VcpuThreads::new(false);
+type Policy = Vcpus<THREADS, SERVERS, MAX_CHUNKS>;
+type Core = VcpuThreads<THREADS, SERVERS, MAX_CHUNKS>;
+static CORE: Core = VcpuThreads::new(false);
+static SUPERVISOR: Supervisor<Policy, THREADS> = Supervisor::new(&CORE.threads, || {
+    heartbeat::beat();
+});
 static LOAD: Load = Load::new();
-/// True if the stages have begun.
-static BEGUN: AtomicBool = AtomicBool::new(false);
 /// Lock of the console: recorder and planner share it.
 static SAYS: Mutex<()> = Mutex::new(());
 
@@ -150,16 +175,20 @@ pub fn run(first: First, functions: Functions) -> ! {
     if let Err(failure) = start(first.with_slots_from(SCHEDULER_FREE), &env, functions) {
         give_up(&failure);
     }
-    CORE.threads
-        .run_telling(|index, _, how| match (how, stage::of_thread(index)) {
-            (EventKind::Expired, Some(stage)) => stage.expired(),
-            (EventKind::Expired, None) => {}
-            (_, stage) => {
-                let name = stage.map_or(name_field("pipes"), stage::Shared::name);
-                println!("{}: faulted", name_text(&name));
-                let _does_not_return = environment::fail(first::MONITOR, index);
-            }
-        })
+    SUPERVISOR.run(|index, _, how| match (how, stage::of_thread(index)) {
+        (EventKind::Expired, Some(stage)) => stage.expired(),
+        (EventKind::Expired, None) => {}
+        (_, stage) => {
+            let name = stage.map_or(name_field("pipes"), stage::Shared::name);
+            println!("{}: faulted", name_text(&name));
+            let _does_not_return = environment::fail(first::MONITOR, index);
+        }
+    })
+}
+
+/// Answers a component that invokes the interface `threads`.
+pub fn answer(token: u64, words: [u64; 5]) -> u64 {
+    SUPERVISOR.answer(token, words)
 }
 
 /// Reports that no pipe runs, and fails the partition.
@@ -182,13 +211,14 @@ fn start(mut first: First, env: &Environment, functions: Functions) -> Result<()
         profile::functions(env, functions);
     }
     let mut servers = [None; VCPUS];
-    for (number, (place, vcpu)) in (0..).zip(servers.iter_mut().zip(timing.vcpus)) {
-        if u64::from(vcpu.core) == cores::rank() {
-            let created = create(&mut first, number, vcpu, &timing);
-            let created = created.map_err(|refused| Failure::Vcpu(name_text(&vcpu.name), refused));
-            *place = Some(created?);
-        }
-    }
+    let create = |number, vcpu: &'static Vcpu| create(&mut first, number, vcpu, &timing);
+    let created = servers::create_all(&timing, &mut servers, create);
+    created.map_err(|(name, refused)| Failure::Vcpu(name, refused))?;
+    planner::make_vcpu(&mut first, &timing)?;
+    let place = |first: &mut First, thread: &Thread<'_>| {
+        servers::place_thread(&CORE, first, thread, &timing, &servers)
+    };
+    SUPERVISOR.adopt(&mut first, place, restart_components)?;
     let common = stage::Common::new(env, functions);
     stage::build(&common, env, &timing)?;
     vcpu_pool::open(&mut first, &servers)?;
@@ -196,11 +226,22 @@ fn start(mut first: First, env: &Environment, functions: Functions) -> Result<()
         true => start_first(&mut first, env, &timing, &servers, common)?,
         false => start_other(&mut first, env, &timing, common)?,
     }
-    shared_state::is_built();
-    if shared_state::is_first() {
-        begin()?;
+    if heartbeat::prepare(env) {
+        let binding = servers::at_priority(&CORE, &mut first, servers::OF_HEARTBEAT, None)?;
+        CORE.threads.spawn(&mut first, beat, binding)?;
     }
+    shared_state::is_built();
     Ok(())
+}
+
+extern "C" fn restart_components(index: u64) -> ! {
+    SUPERVISOR.restart_components(index)
+}
+
+extern "C" fn beat(_: u64) -> ! {
+    loop {
+        CORE.threads.sleep_until(heartbeat::beat());
+    }
 }
 
 /// Starts the threads of the first core that are no stages.
@@ -211,11 +252,8 @@ fn start_first(
     servers: &[Option<ServerId>],
     common: stage::Common,
 ) -> Result<(), Failure> {
-    planner::make_vcpu(first, timing)?;
     device::start(first, env, timing, servers)?;
     recorder::start(first, env, timing, servers)?;
-    // Before the spare stages, because the console server has capabilities only for the first
-    // threads of a component.
     planner::start(first, env, timing, common)?;
     vcpu_pool::open_spare(first, timing)
 }
@@ -231,13 +269,12 @@ fn start_other(
     vcpu_pool::open_spare(first, timing)
 }
 
-/// Lets all stages begin once every core has built its own. Returns whether they did. A stage that
-/// this wakes may call it before it returns.
+/// Lets all stages begin once every core has built its own. Returns whether they did.
 pub(crate) fn begin() -> Result<bool, Failure> {
     let begins = shared_state::are_built();
-    if begins && !BEGUN.swap(true, Relaxed) {
-        call(first::MONITOR, Operation::Up, [])?;
+    if begins {
         stage::go();
+        SUPERVISOR.scheduler_works()?;
     }
     Ok(begins)
 }

@@ -94,8 +94,8 @@ struct Means {
     asks: Option<PeerChannel>,
 }
 
-/// Creates the planner's VCPU if there can be run-time pipes. It has the lowest priority: a bottom
-/// half without stages to work for runs at its priority.
+/// Creates the VCPU of the planner, on another core than the first that of the thread that executes its commands, if there can
+/// be run-time pipes. It has the lowest priority of all VCPUs: a bottom half without stages to work for runs at its priority.
 pub(crate) fn make_vcpu(first: &mut First, timing: &Timing) -> Result<(), Failure> {
     if timing.repository.is_some() {
         let vcpu = CORE.create_least(first);

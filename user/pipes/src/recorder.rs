@@ -3,15 +3,13 @@
 //!
 //! Each last stage writes records into a queue of its own ([`crate::exit_records`]). The recorder, a
 //! thread on the least important VCPU of the first core, empties the queues, so that no stage waits
-//! for another one. A delay above the bound is an event of its own. Other cores have no recorder:
-//! there the command thread ([`crate::core_commands`]) renews the core's heartbeat.
+//! for another one. A delay above the bound is an event of its own. Other cores have no recorder.
 
 use crate::control::{self, Shell};
 use crate::exit_records::{self, ExitRecord};
 use crate::stage::{self, STAGES};
 use crate::table::{self, Entry as Pipe, PIPES};
 use crate::{CORE, Failure, device, planner, profile, say};
-use bulkhead_abi::component::COMPONENT_CORES;
 use bulkhead_abi::trace::{Event, EventKind, PORT};
 use bulkhead_abi::{name_text, repository};
 use bulkhead_component::clock::{self, ticks};
@@ -23,8 +21,7 @@ use bulkhead_guest::Home;
 use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_slite::Mutex;
 use bulkhead_stages::message::Entry;
-use core::sync::atomic::AtomicU64;
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::Ordering::Relaxed;
 
 /// Pages of the recorder's stack, of which 8.1 KiB were used at most.
 const STACK_PAGES: u64 = 3;
@@ -36,11 +33,6 @@ const PATHS: usize = 16;
 static TIMING: Mutex<Timing> = Mutex::new(Timing::NOTHING);
 /// The recorder's stack.
 static STACK: Mutex<Option<Stack>> = Mutex::new(None);
-/// The heartbeat's word, if there is one, and those of other cores.
-static HEART: Mutex<Option<&'static AtomicU64>> = Mutex::new(None);
-static PULSES: Mutex<Pulses> = Mutex::new([None; COMPONENT_CORES]);
-
-type Pulses = [Option<&'static AtomicU64>; COMPONENT_CORES];
 
 pub(crate) use crate::exit_records::is_drained;
 
@@ -76,25 +68,12 @@ pub(crate) fn start(
     };
     let _kept = TIMING.with(&CORE.threads, |place| *place = *timing);
     control::open(env);
-    find_heart(env);
     first.set_stack_pages(Some(STACK_PAGES));
     CORE.threads.spawn(first, record, Binding::main(vcpu))?;
     first.set_stack_pages(None);
     let stack = first.last_stack();
     let _kept = STACK.with(&CORE.threads, |place| *place = Some(stack));
     Ok(())
-}
-
-/// Finds the heartbeat's words. Returns whether this core has one.
-pub(crate) fn find_heart(env: &Environment) -> bool {
-    let word = env.heartbeat();
-    let _kept = HEART.with(&CORE.threads, |place| *place = word);
-    let _kept = PULSES.with(&CORE.threads, |pulses| {
-        for (place, pulse) in pulses.iter_mut().zip(env.pulses()) {
-            *place = Some(pulse);
-        }
-    });
-    word.is_some()
 }
 
 /// The recorder's stack.
@@ -124,14 +103,12 @@ extern "C" fn record(_: u64) -> ! {
     };
     let (pause, second) = (ticks(PAUSE_NS), clock::frequency());
     while !crate::begin().unwrap_or_else(|failure| crate::give_up(&failure)) {
-        beat();
         CORE.threads.sleep_until(clock::now() + pause);
     }
     let mut shell = Shell::new();
     let mut last_report = clock::now();
     loop {
         CORE.threads.sleep_until(clock::now() + pause);
-        beat();
         recorder.look();
         planner::look_after_others();
         shell.poll(&timing);
@@ -306,22 +283,6 @@ fn trace(pipe: &Pipe, exit: &ExitRecord, entry: &Entry, number: u64) {
             a: first,
             ..event(EventKind::Mark, second)
         });
-    }
-}
-
-/// Renews the heartbeat. The partition's word gets the oldest time of all cores that have begun.
-pub(crate) fn beat() {
-    let pulses = PULSES.with(&CORE.threads, |pulses| *pulses);
-    let others = pulses.unwrap_or([None; COMPONENT_CORES]);
-    let others = others
-        .into_iter()
-        .flatten()
-        .map(|pulse| pulse.load(Acquire));
-    let oldest = others
-        .filter(|beat| *beat != 0)
-        .fold(clock::now(), u64::min);
-    if let Ok(Some(word)) = HEART.with(&CORE.threads, |word| *word) {
-        word.store(oldest, Release);
     }
 }
 

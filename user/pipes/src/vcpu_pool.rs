@@ -10,9 +10,9 @@
 
 use crate::stage::{self, STAGES, is_vacant};
 use crate::table::{self, Entry};
-use crate::{CORE, Failure, VCPUS, endpoints, io_periods, recorder, shared_state};
+use crate::{CORE, Failure, SERVERS, endpoints, io_periods, recorder, shared_state};
 use bulkhead_abi::pipe::{NONE, Stage};
-use bulkhead_abi::timing::{MAX_CHUNKS, Vcpu, VcpuKind};
+use bulkhead_abi::timing::{Vcpu, VcpuKind};
 use bulkhead_analysis::Reservation;
 use bulkhead_analysis::admission::{self, Admission};
 use bulkhead_analysis::utilisation::Fraction;
@@ -23,7 +23,7 @@ use bulkhead_component::first::Timing;
 use bulkhead_component::stack::Stack;
 use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::ServerId;
-use bulkhead_slite::{Jobs, Mutex, Refused, VcpuThreads, capacity, jobs_on};
+use bulkhead_slite::{Jobs, Mutex, Refused, capacity, jobs_on};
 use core::ops::Range;
 
 /// Stack pages of a stage: 10.2 KiB were used at most, without the functions' own, which `pipe
@@ -246,8 +246,7 @@ pub(crate) fn admit(timing: &Timing, budgets: &Budgets) -> Result<(), Refused> {
 /// Admission test of one core. The command thread of another core costs the same as the planner on
 /// the first one.
 pub(crate) fn admit_on(timing: &Timing, budgets: &Budgets, core: u32) -> Result<(), Refused> {
-    type Core = VcpuThreads<{ crate::THREADS }, VCPUS, MAX_CHUNKS>;
-    Core::would_admit(timing, |all| {
+    crate::Core::would_admit(timing, |all| {
         let vcpus = (0..).zip(timing.vcpus);
         for (number, vcpu) in vcpus.filter(|(_, vcpu)| vcpu.core == core) {
             match of_vcpu(timing, number) {
@@ -278,7 +277,7 @@ fn of_vcpu(timing: &Timing, vcpu: u32) -> Option<usize> {
 }
 
 fn admit_stage(
-    all: &mut Admission<VCPUS>,
+    all: &mut Admission<SERVERS>,
     identity: usize,
     budgets: &Budgets,
     number: usize,
@@ -292,7 +291,7 @@ fn admit_stage(
 }
 
 fn admit_main(
-    all: &mut Admission<VCPUS>,
+    all: &mut Admission<SERVERS>,
     identity: usize,
     Capacity { capacity, period }: Capacity,
     jobs: impl IntoIterator<Item = Jobs>,
@@ -302,7 +301,7 @@ fn admit_main(
 }
 
 fn admit_static(
-    all: &mut Admission<VCPUS>,
+    all: &mut Admission<SERVERS>,
     number: u32,
     vcpu: &Vcpu,
     timing: &Timing,

@@ -10,7 +10,9 @@
 #![expect(unsafe_code, reason = "the archive is mapped memory")]
 
 mod doorbells;
+pub mod heartbeat;
 mod restarts;
+pub mod servers;
 mod wait_lines;
 
 use bulkhead_abi::component::{BOOT, IDENTITY, OnFault, Role, Wiring, boot, thread_slot, threads};
@@ -34,6 +36,13 @@ use wait_lines::WaitLines;
 
 /// Attempts in a second to take apart a component that another core may still hold.
 const ATTEMPTS: u64 = 1000;
+/// The scheduler itself among the applications that are awaited, by bit; the others are numbers of components.
+const SCHEDULER: u64 = 1 << 63;
+
+const _: () = assert!(
+    MAX_COMPONENTS < 63,
+    "their numbers are bits below the scheduler's"
+);
 
 /// Returns the archive of the partition.
 ///
@@ -98,6 +107,11 @@ impl<P: Policy<Parameters = Binding> + 'static, const N: usize> Supervisor<P, N>
             self.restarts
                 .note(thread.index, thread.component.number, binding, importance);
         }
+        let mut components = archive.components();
+        let scheduler = components.nth(environment::info().number.into());
+        if scheduler.is_some_and(|scheduler| scheduler.wiring.has_work != 0) {
+            self.awaited.store(SCHEDULER, Relaxed);
+        }
         let mut restarter = None;
         for thread in archive.threads_on(rank) {
             let Thread {
@@ -146,8 +160,8 @@ impl<P: Policy<Parameters = Binding> + 'static, const N: usize> Supervisor<P, N>
         on_io.map_or(first, |thread| thread.index)
     }
 
-    /// Runs threads for ever.
-    pub fn run(&self) -> ! {
+    /// Runs threads for ever. `own` is called for each event of a thread that is not a component's, with the thread's index and slot.
+    pub fn run(&self, mut own: impl FnMut(u64, u64, EventKind)) -> ! {
         let archive = archive();
         let partition = name_text(&environment::info().guest.name);
         let core = cores::rank() as u32;
@@ -159,7 +173,7 @@ impl<P: Policy<Parameters = Binding> + 'static, const N: usize> Supervisor<P, N>
         self.threads.run_telling(|index, thread, how| {
             let mut here = archive.threads_on(core);
             let Some(found) = here.find(|thread| thread.index == index) else {
-                return self.fault_of_own(index, thread, how);
+                return own(index, thread, how);
             };
             let component = found.component;
             if how == EventKind::Expired {
@@ -193,13 +207,6 @@ impl<P: Policy<Parameters = Binding> + 'static, const N: usize> Supervisor<P, N>
                 let _recorded = call(first::MONITOR, Operation::Note, [identity]);
             }
         })
-    }
-
-    /// Reports a fault of a thread of the scheduler itself.
-    fn fault_of_own(&self, index: u64, thread: u64, how: EventKind) {
-        if how == EventKind::Faulted {
-            let _gone = fault::report_own(index, thread);
-        }
     }
 
     /// Gives `restarter` the VCPU of the most important thread that waits for a restart of its component.
@@ -275,7 +282,18 @@ impl<P: Policy<Parameters = Binding> + 'static, const N: usize> Supervisor<P, N>
                 self.threads.wakeup(index);
             }
         }
-        let bit = 1 << (client % 64);
+        self.works(1 << (client % MAX_COMPONENTS as u64))
+    }
+
+    /// The scheduler's own work has begun. With the last application the core works.
+    ///
+    /// # Errors
+    /// The refusal of the boot component.
+    pub fn scheduler_works(&self) -> Result<(), Status> {
+        self.works(SCHEDULER)
+    }
+
+    fn works(&self, bit: u64) -> Result<(), Status> {
         let before = self.awaited.fetch_and(!bit, Relaxed);
         if before & bit == 0 || before != bit {
             return Ok(());
@@ -290,6 +308,13 @@ impl<P: Policy<Parameters = Binding> + 'static, const N: usize> Supervisor<P, N>
                 answer => return answer,
             }
         }
+    }
+}
+
+/// Reports a fault of a thread of the scheduler itself.
+pub fn report_own_fault(index: u64, thread: u64, how: EventKind) {
+    if how == EventKind::Faulted {
+        let _gone = fault::report_own(index, thread);
     }
 }
 

@@ -95,7 +95,7 @@ impl<'d> Catalogue<'d> {
         let first_core = self.cores(partition, policy);
         self.loads(partition, &timing, first_core);
         for core in partition.stage_cores() {
-            self.decisions(&timing, first_core, core, partition.polls_on(core));
+            self.decisions(&timing, first_core, core, partition.polls());
         }
         let mut ends = Vec::new();
         for (path, endpoint) in endpoints(partition) {

@@ -53,7 +53,7 @@ pub(crate) fn extend(
     if cores.contains(&0) {
         record(timing, &draft.name.span);
     }
-    let polling = cores.into_iter().filter(|core| draft.polls_on(*core));
+    let polling = cores.into_iter().filter(|_| draft.polls());
     timing.polls.extend(polling.map(|core| (core, PAUSE_NS)));
 }
 

@@ -137,11 +137,9 @@ impl PartitionDraft {
         others.map(|core| core as usize).chain([0]).collect()
     }
 
-    /// Returns whether a thread of the runtime without a budget looks for work on a core: for what
-    /// is started at run time; on other cores than the first also for the core's heartbeat, which
-    /// on the first is the recorder's.
-    pub(crate) fn polls_on(&self, core: usize) -> bool {
-        spare(self).is_some() || core != 0 && self.heartbeat.given().is_some()
+    /// Returns whether a thread of the runtime without a budget polls on each core: for pipes that are started at run time.
+    pub(crate) fn polls(&self) -> bool {
+        spare(self).is_some()
     }
 
     /// Returns whether a core has a program that runs stages. The first core's scheduler does; on

@@ -29,7 +29,7 @@ bulkhead_component::component!(run);
 
 bulkhead_component::serve!(answer, stack: 16384);
 
-/// Cores on which not all applications work yet, by bit of their rank.
+/// Cores on which not all applications, or not the scheduler's own work, have begun yet, by bit of their rank.
 static AWAITED: AtomicU64 = AtomicU64::new(0);
 
 fn run(first: First) -> ! {
@@ -66,7 +66,9 @@ fn build(mut first: First) -> Result<Ward, Refusal> {
         .threads()
         .map(|thread| thread.component)
         .filter(|one| one.is(Role::Application));
-    let cores = applications.fold(0, |cores, one| cores | 1 << one.wiring.core);
+    let schedulers = archive.components().filter(|one| one.wiring.has_work != 0);
+    let awaited = applications.chain(schedulers);
+    let cores = awaited.fold(0, |cores, one| cores | 1 << one.wiring.core);
     AWAITED.store(cores, Relaxed);
     let ward = built.populate()?;
     shared_builder::keep(built);

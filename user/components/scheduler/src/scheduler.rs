@@ -5,26 +5,24 @@
 //! the kernel enforces their budgets. Threads at a priority run within a budget if the description gives them one. Where rates
 //! or deadlines order VCPUs, they run while no VCPU does. [`bulkhead_supervisor`] provides the other services for
 //! components: a thread that sleeps invokes this component and waits here, so that a switch between two such threads
-//! stays in user mode. The thread with the lowest priority renews the heartbeat ([`heartbeat`]), so that a thread that
+//! stays in user mode. The thread with the lowest priority renews the heartbeat ([`bulkhead_supervisor::heartbeat`]), so that a thread that
 //! loops for ever stops it. VCPUs can be requested at run time ([`requests`]).
 //!
 //! Argument word: `unlimited=VCPU,VCPU`: these have no limit and are not admitted, to compare.
 
 use bulkhead_abi::component::{MAX_COMPONENT_THREADS, SCHEDULER_FREE};
 use bulkhead_abi::kernel::Status;
-use bulkhead_abi::timing::MAX_CHUNKS;
+use bulkhead_abi::timing::{MAX_CHUNKS, Vcpu};
 use bulkhead_abi::{component, name_text};
 use bulkhead_component::first::{Timing, argument_text};
 use bulkhead_component::{Environment, First, cores};
 use bulkhead_formats::archive::Thread;
-use bulkhead_sched::budget::Capacity;
-use bulkhead_sched::policy::{self, Binding, Priority, ServerId, Vcpus};
-use bulkhead_slite::{Refused, VcpuThreads, is_by_priority};
-use bulkhead_supervisor::Supervisor;
+use bulkhead_sched::policy::{self, Priority, ServerId, Vcpus};
+use bulkhead_slite::{Refused, VcpuThreads};
+use bulkhead_supervisor::{Supervisor, heartbeat, servers};
 
 use crate::size::{REQUESTED, SLOTS, TIME_PARTITIONS, VCPUS};
 
-mod heartbeat;
 mod requests;
 
 bulkhead_component::component!(run);
@@ -45,9 +43,8 @@ static SUPERVISOR: Supervisor<Policy, THREADS> = Supervisor::new(&CORE.threads, 
     heartbeat::beat();
 });
 
-/// Priorities of the program's own threads, below all priorities of a description.
+/// Priority of the thread that decides on requests, below all priorities of a description.
 const OF_REQUESTS: Priority = Priority(62);
-const OF_HEARTBEAT: Priority = Priority(63);
 
 /// Reason for which no thread is started: what is missing, and the refusal.
 struct Failure(&'static str, Refused);
@@ -64,22 +61,23 @@ fn run(first: First) -> ! {
         let partition = name_text(&env.info().guest.name);
         panic!("{partition}: no thread is started: {what}: {refused:?}")
     }
-    SUPERVISOR.run()
+    SUPERVISOR.run(bulkhead_supervisor::report_own_fault)
 }
 
 fn start(mut first: First, env: &Environment) -> Result<(), Failure> {
     CORE.threads.prepare(&mut first)?;
     let timing = env.timing();
     let servers = create_all(&mut first, env, &timing)?;
-    let place =
-        |first: &mut First, thread: &Thread<'_>| place_thread(first, thread, &timing, &servers);
+    let place = |first: &mut First, thread: &Thread<'_>| {
+        servers::place_thread(&CORE, first, thread, &timing, &servers)
+    };
     SUPERVISOR.adopt(&mut first, place, restart_components)?;
     if heartbeat::prepare(env) {
-        let binding = at_priority(&mut first, OF_HEARTBEAT, None)?;
+        let binding = servers::at_priority(&CORE, &mut first, servers::OF_HEARTBEAT, None)?;
         CORE.threads.spawn(&mut first, beat, binding)?;
     }
     requests::start(first, servers, |first| {
-        at_priority(first, OF_REQUESTS, None)
+        servers::at_priority(&CORE, first, OF_REQUESTS, None)
     })?;
     Ok(())
 }
@@ -97,62 +95,13 @@ fn create_all(first: &mut First, env: &Environment, timing: &Timing) -> Result<S
         set.map_err(|_| Status::BadArgument)?;
     }
     let mut servers = [None; VCPUS];
-    let all = (0..).zip(servers.iter_mut().zip(timing.vcpus));
-    for (number, (place, vcpu)) in all.filter(|(_, (_, vcpu))| vcpu.core == rank) {
-        let name = name_text(&vcpu.name);
-        let created = match is_unlimited(env, name) {
-            true => CORE.create_unlimited(first, number, timing),
-            false => CORE.create_from_description(first, number, timing),
-        };
-        *place = Some(created.map_err(|refused| Failure(name, refused))?);
-    }
-    Ok(servers)
-}
-
-/// The VCPU of a component's thread, and the thread's importance among those that wait for a restart.
-fn place_thread(
-    first: &mut First,
-    thread: &Thread<'_>,
-    timing: &Timing,
-    servers: &Servers,
-) -> Result<(Binding, u64), Status> {
-    let wiring = thread.component.wiring;
-    let Some(task) = thread.task else {
-        let priority = Priority(wiring.priority as u8);
-        let limits = (wiring.budget_ticks != 0).then_some(Capacity {
-            capacity: wiring.budget_ticks,
-            period: wiring.period_ticks,
-        });
-        let binding = at_priority(first, priority, limits)?;
-        return Ok((binding, wiring.priority.into()));
+    let create = |number, vcpu: &'static Vcpu| match is_unlimited(env, name_text(&vcpu.name)) {
+        true => CORE.create_unlimited(first, number, timing),
+        false => CORE.create_from_description(first, number, timing),
     };
-    let server = |number: u32| servers.get(number as usize).copied().flatten();
-    let found = timing.tasks.get(task).and_then(|task| {
-        let vcpu = timing.vcpus.get(task.cause as usize)?;
-        let binding = Binding {
-            vcpu: server(task.vcpu)?,
-            cause: server(task.cause)?,
-        };
-        let importance = match is_by_priority(timing) {
-            true => (vcpu.place & 0xff).into(),
-            false => vcpu.period_ns,
-        };
-        Some((binding, importance))
-    });
-    found.ok_or(Status::BadArgument)
-}
-
-/// A binding of its own for a thread that has no VCPU.
-fn at_priority(
-    first: &mut First,
-    priority: Priority,
-    limits: Option<Capacity>,
-) -> Result<Binding, Status> {
-    let created = CORE.create_priority(first, priority, limits);
-    created.map(Binding::main).map_err(|refused| match refused {
-        Refused::Kernel(status) => status,
-        Refused::Admission(_) => Status::BadArgument,
-    })
+    servers::create_all(timing, &mut servers, create)
+        .map_err(|(name, refused)| Failure(name, refused))?;
+    Ok(servers)
 }
 
 /// Returns whether the argument word `unlimited=` names the VCPU.

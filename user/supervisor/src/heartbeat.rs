@@ -20,7 +20,7 @@ static PAUSE: AtomicU64 = AtomicU64::new(0);
 static OTHERS: [AtomicU64; COMPONENT_CORES] = [const { AtomicU64::new(0) }; COMPONENT_CORES];
 
 /// Finds the words. Returns whether this core has one.
-pub(crate) fn prepare(env: &Environment) -> bool {
+pub fn prepare(env: &Environment) -> bool {
     let Some(word) = env.heartbeat() else {
         return false;
     };
@@ -39,8 +39,8 @@ pub(crate) fn prepare(env: &Environment) -> bool {
     true
 }
 
-/// Renews the word, if there is one. Returns the time of the next renewal.
-pub(crate) fn beat() -> u64 {
+/// Renews the word, if there is one. Returns the tick of the next renewal.
+pub fn beat() -> u64 {
     let now = clock::now();
     let others = OTHERS.iter().filter_map(word);
     let begun = others
