@@ -56,7 +56,7 @@ impl Role {
 pub enum Part {
     /// The console's recorder and its input.
     Console = 0,
-    /// The trace.
+    /// A recorder in the partition's trace, [`Wiring::trace`].
     Trace = 1,
     /// The heartbeat's word.
     Heartbeat = 2,
@@ -175,6 +175,9 @@ pub struct Wiring {
     pub tasks: u32,
     /// 1: the component is a scheduler with work of its own, the stages of pipes, and reports when it works, as an application does.
     pub has_work: u32,
+    /// First page and pages of the partition's trace into which it records, where it owns the trace; each owner has a recorder of its
+    /// own.
+    pub trace: [u32; 2],
 }
 
 impl Wiring {

@@ -3,7 +3,7 @@
 //! Behind the kernel's image, at the next page, lies the archive: a page that lists the components,
 //! then their segments as whole pages, zero-filled, so that they are mapped where they lie.
 
-use bulkhead_abi::component::{ANY_CORE, Interface, NO_THREAD, Role, Shared, Wiring};
+use bulkhead_abi::component::{ANY_CORE, Interface, NO_THREAD, Part, Role, Shared, Wiring};
 use bulkhead_abi::guest::Function;
 use bulkhead_abi::kernel::{
     ARCHIVE_MAGIC, Archive, IMAGE, MAX_COMPONENTS, MAX_CORES, MAX_SEGMENTS, Packed, Rights,
@@ -130,6 +130,8 @@ fn wire(archive: &mut Archive, described: &Described<'_>, functions: &[Function]
     let number = |id: &ChannelId| ends.iter().position(|end| end == id);
     let bits = |found: &mut dyn Iterator<Item = usize>| found.fold(0, |bits, bit| bits | 1 << bit);
     let partition = described.system.partition(described.partition);
+    let recorder_pages = partition.recorder_bytes() / PAGE_SIZE;
+    let mut recorders = (0..).map(|number| [number * recorder_pages, recorder_pages]);
     for (place, component) in archive.wiring.iter_mut().zip(components) {
         let begins_pipes = component.role == Role::Scheduler && component.core == 0;
         let needs = component.needs.iter();
@@ -162,6 +164,13 @@ fn wire(archive: &mut Archive, described: &Described<'_>, functions: &[Function]
             core: component.core,
             doorbells: bits(&mut component.doorbells.iter().filter_map(number)),
             tasks: bits(&mut component.tasks.iter().copied()),
+            trace: match component.owns.contains(&Part::Trace) {
+                true => recorders
+                    .next()
+                    .unwrap_or_default()
+                    .map(|pages| pages as u32),
+                false => [0; 2],
+            },
             has_work: (begins_pipes && !partition.pipe_functions.is_empty()).into(),
         };
     }

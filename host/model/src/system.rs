@@ -5,6 +5,7 @@
 
 pub use crate::ids::{ChannelId, DeviceId, FunctionId, PartitionId};
 pub use crate::kinds::{Clock, Criticality, Folder, Kind, Program, Trapping};
+use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::component::{OnFault, Part, Role};
 use bulkhead_abi::guest::ChannelKind;
 use bulkhead_abi::status::{Action, CAUSES};
@@ -212,6 +213,30 @@ pub enum Image {
         /// The initial file system.
         initrd: Initrd,
     },
+}
+
+impl Partition {
+    /// Recorders in its trace: one for each component that owns the trace, or one for the whole image. If it has an alternate image,
+    /// the larger count.
+    #[must_use]
+    pub fn trace_owners(&self) -> u64 {
+        let images = std::iter::once(&self.image).chain(&self.alternate);
+        let owners = images.map(|image| match image {
+            Image::Components(components) => {
+                let owners = components.iter();
+                owners.filter(|one| one.owns.contains(&Part::Trace)).count() as u64
+            }
+            _ => 1,
+        });
+        owners.max().unwrap_or(1).max(1)
+    }
+
+    /// Bytes of each of these recorders, whole pages.
+    #[must_use]
+    pub fn recorder_bytes(&self) -> u64 {
+        let pages = self.trace / PAGE_SIZE / self.trace_owners();
+        pages * PAGE_SIZE
+    }
 }
 
 /// A component of a partition.

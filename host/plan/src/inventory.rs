@@ -157,9 +157,10 @@ fn partition(
             input: region(plan, Purpose::ConsoleIn(id))?,
         }),
     };
-    let trace = (partition.trace > 0)
-        .then(|| region(plan, Purpose::Trace(id)))
-        .transpose()?;
+    let traces = match partition.trace {
+        0 => Vec::new(),
+        _ => recorders(partition, region(plan, Purpose::Trace(id))?),
+    };
     Ok(PartitionManifest {
         name: partition.name.clone(),
         kind: kind_of(partition.kind).into(),
@@ -178,7 +179,7 @@ fn partition(
         status: plan.machine.pa(Purpose::Status(id))?.0,
         heartbeat: heartbeat(&plan.machine, id)?.0,
         console,
-        trace,
+        traces,
         component_log: plan
             .machine
             .region(Purpose::ComponentLog(id))
@@ -316,12 +317,22 @@ fn components(partition: &Partition, programs: &[PathBuf]) -> Vec<ComponentManif
     components.iter().enumerate().map(component).collect()
 }
 
-/// Deadlines of the tasks that are released by themselves: what another task releases counts from that one's release.
-/// A stage of a pipe, `PIPE.NUMBER`, is judged by its pipe's bound.
+/// Deadlines of the tasks. A stage of a pipe, `PIPE.NUMBER`, is judged by its pipe's bound.
 fn deadlines(partition: &Partition) -> BTreeMap<String, u64> {
     let tasks = partition.timing.tasks.iter();
     tasks
-        .filter(|task| task.after.is_none() && !task.name.contains('.'))
+        .filter(|task| !task.name.contains('.'))
         .map(|task| (task.name.clone(), task.deadline_ns))
         .collect()
+}
+
+/// The recorders of a partition, in its trace.
+fn recorders(partition: &Partition, trace: Region) -> Vec<Region> {
+    let size = partition.recorder_bytes();
+    let count = partition.trace_owners();
+    let recorder = |number| Region {
+        pa: trace.pa + number * size,
+        size,
+    };
+    (0..count).map(recorder).collect()
 }

@@ -130,8 +130,8 @@ pub struct PartitionManifest {
     pub heartbeat: u64,
     /// Its console; `None` where the partition owns the emulator's UART.
     pub console: Option<ConsoleManifest>,
-    /// Its trace, if it has one.
-    pub trace: Option<Region>,
+    /// Recorders in its trace: one for each component that owns the trace, or for the whole image.
+    pub traces: Vec<Region>,
     /// Address of the log in which its kernel records faults of components, if it has one.
     #[serde(default)]
     pub component_log: Option<u64>,

@@ -95,7 +95,7 @@ fn partition() -> PartitionManifest {
         status: page(2),
         heartbeat: HEARTBEAT,
         console: None,
-        trace: None,
+        traces: Vec::new(),
         component_log: None,
         doorbells: Vec::new(),
         announces: false,

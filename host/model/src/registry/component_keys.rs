@@ -136,7 +136,7 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.component.*.owns",
         shape: Shape::Texts,
         presence: Default("nothing"),
-        meaning: "Parts of the partition that are its own: `console`, `trace`, `heartbeat`, `monitor`, \
+        meaning: "Parts of the partition that are its own: `console`, `trace` (a recorder in it), `heartbeat`, `monitor`, \
                   `interrupts`, and at most one PCIe function among its `devices`, by name.",
         example: "owns = [\"trace\"]",
     },

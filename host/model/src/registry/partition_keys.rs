@@ -119,7 +119,8 @@ pub(super) const KEYS: &[Key] = &[
         shape: Shape::Size,
         presence: Default("no trace"),
         meaning: "Size of its trace, a recorder of timed events from which reports are made; the \
-                  oldest are overwritten. A multiple of 4 KiB; an event takes 48 bytes.",
+                  oldest are overwritten. A multiple of 4 KiB; an event takes 48 bytes. Each component that owns the trace \
+                  has an equal part of it.",
         example: "trace = \"4 MiB\"",
     },
     Key {

@@ -86,7 +86,11 @@ impl Recording {
     pub fn take(&mut self, sight: &Sight, clock: &Clock) -> Result<(), RunError> {
         match sight {
             Sight::Line { partition, text } => self.line(*partition, text, clock),
-            Sight::Event { partition, event } => self.event(*partition, event, clock),
+            Sight::Event {
+                partition,
+                recorder,
+                event,
+            } => self.event((*partition, *recorder), event, clock),
             Sight::Record { channel, message } => self.record(*channel, message),
             Sight::Fault { partition, fault } => {
                 if matches!(**fault, RecordedFault::Partition(_)) {
@@ -151,13 +155,23 @@ impl Recording {
         self.linux_starts_ns.get(&partition).copied().unwrap_or(0)
     }
 
-    fn event(&mut self, partition: usize, event: &Event, clock: &Clock) -> Result<(), RunError> {
+    fn event(
+        &mut self,
+        (partition, recorder): (usize, usize),
+        event: &Event,
+        clock: &Clock,
+    ) -> Result<(), RunError> {
         if event.ticks > self.cut_ticks {
             return Ok(());
         }
         self.events.take(partition, event, clock);
         let name = &self.names[partition];
-        self.digests.add(&format!("trace {name}"), event.as_bytes());
+        let source = match recorder {
+            0 => format!("trace {name}"),
+            // The order of events of different recorders depends on when the tool reads them.
+            _ => format!("trace {name} {recorder}"),
+        };
+        self.digests.add(&source, event.as_bytes());
         self.files.event(name, event, clock)
     }
 
@@ -262,7 +276,7 @@ fn channel_reports(manifest: &Manifest) -> Vec<ChannelReport> {
     let is_traced = |name: &String| {
         let mut partitions = manifest.partitions.iter();
         let partition = partitions.find(|partition| partition.name == *name);
-        partition.is_none_or(|partition| partition.trace.is_some())
+        partition.is_none_or(|partition| !partition.traces.is_empty())
     };
     let report = |channel: &ChannelManifest| ChannelReport {
         name: channel.name.clone(),

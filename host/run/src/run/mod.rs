@@ -268,7 +268,10 @@ impl<'m> Course<'m> {
             self.clock.hear(partition, ticks);
         }
         for sight in self.watch.poll() {
-            if let Sight::Event { partition, event } = &sight {
+            if let Sight::Event {
+                partition, event, ..
+            } = &sight
+            {
                 self.clock.hear(*partition, event.ticks);
             }
             self.recording.take(&sight, &self.clock)?;

@@ -74,6 +74,8 @@ pub enum Sight {
     Event {
         /// Index of the partition.
         partition: usize,
+        /// Index of the recorder in the partition's trace.
+        recorder: usize,
         /// The event.
         event: Event,
     },
@@ -120,7 +122,7 @@ pub enum Sight {
 struct Partition<'m> {
     name: String,
     console: Option<Console<'m>>,
-    trace: Option<Records<'m>>,
+    traces: Vec<Records<'m>>,
     status: StatusReader,
     components: Option<ComponentLogReader>,
 }
@@ -253,8 +255,9 @@ impl<'m> Watch<'m> {
 impl Partition<'_> {
     fn poll(&mut self, index: usize, ram: &Ram, sights: &mut Vec<Sight>) {
         let name = &self.name;
-        let mut events = Vec::new();
-        if let Some(trace) = &mut self.trace {
+        let mut traces = Vec::new();
+        for trace in &mut self.traces {
+            let mut events = Vec::new();
             let behind = trace.poll(|lost, bytes| {
                 if let Ok((event, _)) = Event::read_from_prefix(bytes) {
                     events.push((lost, event));
@@ -266,6 +269,7 @@ impl Partition<'_> {
                 sights.push(Sight::Gap { partition: index });
             }
             report_missed(sights, missed, || format!("trace events of `{name}`"));
+            traces.push(events);
         }
         let (faults, missed) = self.status.new_faults(ram);
         let mut faults: Vec<_> = faults.into_iter().map(RecordedFault::Partition).collect();
@@ -286,7 +290,7 @@ impl Partition<'_> {
             cause,
             count,
         }));
-        merge(index, events, faults, sights);
+        merge(index, in_order(traces), faults, sights);
         if let Some(console) = &mut self.console {
             let line = |text| {
                 sights.push(Sight::Line {
@@ -300,11 +304,30 @@ impl Partition<'_> {
     }
 }
 
+/// Events of several recorders with what was lost before each and the recorder's index: those of one recorder in its
+/// order, those of different ones by their time.
+fn in_order(traces: Vec<Vec<(u64, Event)>>) -> impl Iterator<Item = (u64, usize, Event)> {
+    let mut traces: Vec<_> = traces
+        .into_iter()
+        .map(|events| events.into_iter().peekable())
+        .collect();
+    std::iter::from_fn(move || {
+        let heads = traces.iter_mut().enumerate();
+        let heads = heads.filter_map(|(recorder, events)| {
+            let (_, event) = events.peek()?;
+            Some((event.ticks, recorder))
+        });
+        let (_, recorder) = heads.min()?;
+        let (lost, event) = traces[recorder].next()?;
+        Some((lost, recorder, event))
+    })
+}
+
 /// Puts each fault in front of the events that came after it. The log was read after the trace, so
 /// the fault that ended one life of the partition is seen no later than the next life's events.
 fn merge(
     partition: usize,
-    events: Vec<(u64, Event)>,
+    events: impl Iterator<Item = (u64, usize, Event)>,
     faults: Vec<RecordedFault>,
     sights: &mut Vec<Sight>,
 ) {
@@ -313,14 +336,18 @@ fn merge(
         fault: Box::new(fault),
     };
     let mut faults = faults.into_iter().peekable();
-    for (lost, event) in events {
+    for (lost, recorder, event) in events {
         if lost > 0 {
             sights.push(Sight::Gap { partition });
         }
         while let Some(record) = faults.next_if(|fault| fault.ticks() < event.ticks) {
             sights.push(fault(record));
         }
-        sights.push(Sight::Event { partition, event });
+        sights.push(Sight::Event {
+            partition,
+            recorder,
+            event,
+        });
     }
     sights.extend(faults.map(fault));
 }
@@ -329,17 +356,17 @@ fn follow<'m>(ram: &'m Ram, partition: &PartitionManifest) -> Result<Partition<'
     let console = |console: bulkhead_plan::manifest::ConsoleManifest| {
         Console::of_recorder(ram.view(console.output)?, console.output.size)
     };
-    let trace = |region: bulkhead_plan::manifest::Region| {
-        Records::new(ram.view(region)?, records::trace_shape(region.size))
+    let trace = |region: &bulkhead_plan::manifest::Region| {
+        Records::new(ram.view(*region)?, records::trace_shape(region.size))
     };
     Ok(Partition {
         name: partition.name.clone(),
         console: partition.console.map(console).transpose()?,
-        trace: partition
-            .trace
-            .filter(|region| region.size > 0)
+        traces: partition
+            .traces
+            .iter()
             .map(trace)
-            .transpose()?,
+            .collect::<Result<_, _>>()?,
         status: StatusReader::new(partition.status),
         components: partition.component_log.map(ComponentLogReader::new),
     })

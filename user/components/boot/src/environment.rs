@@ -53,7 +53,12 @@ pub(crate) fn one(
         about.guest.console_in = space.window(first, info.console_in, Rights::Write)?;
     }
     if mine(Part::Trace) {
-        about.guest.trace = space.window(first, info.trace, Rights::Write)?;
+        let [page, pages] = wiring.trace.map(|count| u64::from(count) * PAGE_SIZE);
+        let part = match info.trace[0] {
+            0 => [0, 0],
+            at => [at + page, pages],
+        };
+        about.guest.trace = space.window(first, part, Rights::Write)?;
     }
     heart(first, &mut space, component, pulses, &mut about)?;
     about.guest.link = space.page(first, info.link)?;

@@ -1,14 +1,14 @@
 //! Priorities beside VCPUs
 
 use crate::diagnostic::Report;
-use crate::draft::{ComponentDraft, Draft, PartitionDraft};
+use crate::draft::{ComponentDraft, Draft, PartitionDraft, VcpuDraft};
 use crate::timing::Order;
 
 crate::rules::declaration::rule! {
     Error, "component-priority",
     "beside VCPUs, a component with a priority is less important than all of them",
-    "A thread with a priority has no place in the analysis of the VCPUs of its core, so it runs while no VCPU does. Where \
-     `order` is `fixed-priority`, its priority is a larger number than those of the VCPUs; else it is 48 or more.",
+    "A thread with a priority has no place in the analysis of the VCPUs of its core, those of stages among them, so it runs while no VCPU \
+     does. Where `order` is `fixed-priority`, its priority is a larger number than those of the VCPUs; else it is 48 or more.",
     check
 }
 
@@ -25,7 +25,7 @@ fn check(draft: &Draft, report: &mut Report) {
         };
         if priority.value <= least {
             let message = format!(
-                "`{}` has priority {} and would delay the VCPU `{vcpu}`",
+                "`{}` has priority {} and would delay {vcpu}",
                 component.path(partition),
                 priority.value
             );
@@ -37,19 +37,24 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// The least important VCPU of the component's core, and the priority that ends with it.
-fn least_of_vcpus<'a>(
-    partition: &'a PartitionDraft,
-    component: &ComponentDraft,
-) -> Option<(&'a str, u64)> {
+fn named(vcpu: &VcpuDraft) -> String {
+    format!("the VCPU `{}`", vcpu.name.value)
+}
+
+/// The least important VCPU of the component's core, and the least important priority that VCPUs there have.
+fn least_of_vcpus(partition: &PartitionDraft, component: &ComponentDraft) -> Option<(String, u64)> {
     partition.scheduler(component.core())?;
     let core = component.core()?;
+    if !partition.functions.is_empty() && partition.runs_stages(core) {
+        return Some(("the stages of its core".to_owned(), BACKGROUND - 1));
+    }
     let here = partition.vcpus.iter();
     let mut here = here.filter(|vcpu| vcpu.core.or(0) == Some(core)).peekable();
     let first = here.peek()?;
     if partition.schedule.order.value() != Some(Order::FixedPriority) {
-        return Some((&first.name.value, BACKGROUND - 1));
+        return Some((named(first), BACKGROUND - 1));
     }
-    let placed = here.filter_map(|vcpu| Some((vcpu.name.value.as_str(), vcpu.priority.value()?)));
-    placed.max_by_key(|(_, priority)| *priority)
+    let placed = here.filter_map(|vcpu| Some((vcpu, vcpu.priority.value()?)));
+    let least = placed.max_by_key(|(_, priority)| *priority);
+    least.map(|(vcpu, priority)| (named(vcpu), priority))
 }

@@ -6,7 +6,7 @@ use bulkhead_abi::component::Part;
 
 crate::rules::declaration::rule! {
     Error, "part-twice",
-    "a channel's end and a part of the partition belong to one component",
+    "a channel's end and a part of the partition, the trace aside, belong to one component",
     "Each buffer has one writer and one reader; two components at one end would corrupt it and each other. Another \
      component that needs the part invokes its owner.",
     check
@@ -18,9 +18,10 @@ fn check(draft: &Draft, report: &mut Report) {
         draft,
         report,
         |component| {
-            // To speak for the partition is no buffer: the schedulers of all cores do.
-            let parts =
-                items(&component.owns).filter(|name| part(&name.value) != Some(Part::Monitor));
+            // The capability to the monitor is no buffer, and each owner of the trace has a recorder of its own.
+            let is_shared = |part: Part| matches!(part, Part::Monitor | Part::Trace);
+            let parts = items(&component.owns)
+                .filter(move |name| !part(&name.value).is_some_and(is_shared));
             let parts = parts.map(|name| (name, false));
             let channels = items(&component.channels).map(|name| (name, true));
             channels.chain(parts)

@@ -5,8 +5,9 @@ use crate::draft::{ComponentDraft, Draft};
 
 crate::rules::declaration::rule! {
     Error, "task-component",
-    "a task on a core with `bulkhead-scheduler` is one of a component",
-    "The scheduler executes nothing itself: each task is a thread of the component that names it in `tasks`.",
+    "a task on a core that schedules components is one of a component",
+    "Neither `bulkhead-scheduler` nor the runtime of pipes executes a task itself: each task is a thread of the component that names \
+     it in `tasks`.",
     check
 }
 
@@ -17,7 +18,10 @@ fn check(draft: &Draft, report: &mut Report) {
     for partition in &draft.partitions {
         let is_scheduled = |core: Option<u64>| {
             let scheduler = partition.scheduler(core);
-            scheduler.is_some_and(|one| one.built.value().as_deref() == Some(SCHEDULER))
+            let runs_pipes =
+                !partition.functions.is_empty() && partition.runs_stages(core.unwrap_or(0));
+            scheduler
+                .is_some_and(|one| runs_pipes || one.built.value().as_deref() == Some(SCHEDULER))
         };
         let executed = |name: &String| {
             let names = partition.components.iter();
