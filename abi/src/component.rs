@@ -316,6 +316,81 @@ pub mod threads {
     }
 }
 
+/// Interface `pipes`, which a scheduler that runs tuned pipes provides: first word of a message.
+///
+/// A component with the interface gives the commands of the console (`lib/flows/command`), and reads what is known of pipes. Each
+/// component has one command, to which [`APPEND`](pipes::APPEND) adds; its threads take turns.
+pub mod pipes {
+    /// The interface's name.
+    pub const NAME: &str = "pipes";
+    /// The bytes of words `x2` to `x5`, up to the first 0, are appended to the caller's command.
+    pub const APPEND: u64 = 0;
+    /// Executes the caller's command, and empties it. Answers when it is done: 0, or [`REFUSED`]; [`ANSWER`] has the reason.
+    pub const EXECUTE: u64 = 1;
+    /// Answers bytes `x2` to `x2 + 7` of what the scheduler printed about the last command; 0 behind its end.
+    pub const ANSWER: u64 = 2;
+    /// Returns a figure ([`Figure`]) of the pipe that the caller's command names, and empties the command; [`UNKNOWN`] without such a pipe.
+    pub const QUERY: u64 = 3;
+    /// Answers bytes `x3` to `x3 + 7` of the name of pipe `x2`; 0 where there is none.
+    pub const LIST: u64 = 4;
+
+    /// The command had no effect.
+    pub const REFUSED: u64 = 1;
+    /// There is no such pipe or figure.
+    pub const UNKNOWN: u64 = u64::MAX;
+    /// Bytes of an answer that are kept.
+    pub const ANSWER_BYTES: usize = 512;
+    /// Most pipes.
+    pub const MOST: u64 = crate::repository::MAX_PIPES as u64;
+
+    /// A figure of a pipe, word `x2` of [`QUERY`].
+    #[repr(u64)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Figure {
+        /// A [`State`].
+        State = 0,
+        /// Guaranteed bound of its delay, nanoseconds.
+        Bound = 1,
+        /// Stages.
+        Stages = 2,
+        /// Messages that left it, over all its paths.
+        Delivered = 3,
+        /// Messages lost, over all its paths.
+        Lost = 4,
+        /// Longest delay observed, nanoseconds.
+        Longest = 5,
+    }
+
+    impl Figure {
+        /// All of them, by number.
+        pub const ALL: [Self; 6] = [
+            Self::State,
+            Self::Bound,
+            Self::Stages,
+            Self::Delivered,
+            Self::Lost,
+            Self::Longest,
+        ];
+    }
+
+    /// State of a pipe.
+    #[repr(u64)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum State {
+        /// Its stages run.
+        Runs = 0,
+        /// It was stopped, and its end of task is still on the way.
+        Ends = 1,
+        /// All its stages rest.
+        Rests = 2,
+    }
+
+    impl State {
+        /// All of them, by number.
+        pub const ALL: [Self; 3] = [Self::Runs, Self::Ends, Self::Rests];
+    }
+}
+
 /// Interface `stages`, which the scheduler of a pipeline provides, and the words in which it tells a
 /// parent what became of messages.
 pub mod stages {

@@ -129,11 +129,8 @@ fn wire(archive: &mut Archive, described: &Described<'_>, functions: &[Function]
     };
     let number = |id: &ChannelId| ends.iter().position(|end| end == id);
     let bits = |found: &mut dyn Iterator<Item = usize>| found.fold(0, |bits, bit| bits | 1 << bit);
-    let partition = described.system.partition(described.partition);
-    let recorder_pages = partition.recorder_bytes() / PAGE_SIZE;
-    let mut recorders = (0..).map(|number| [number * recorder_pages, recorder_pages]);
-    for (place, component) in archive.wiring.iter_mut().zip(components) {
-        let begins_pipes = component.role == Role::Scheduler && component.core == 0;
+    let recorders = recorders(described);
+    for ((place, component), trace) in archive.wiring.iter_mut().zip(components).zip(recorders) {
         let needs = component.needs.iter();
         let channels = component.channels.iter();
         let name = |id: FunctionId| name_field(&described.system.functions[id.0].name);
@@ -164,16 +161,30 @@ fn wire(archive: &mut Archive, described: &Described<'_>, functions: &[Function]
             core: component.core,
             doorbells: bits(&mut component.doorbells.iter().filter_map(number)),
             tasks: bits(&mut component.tasks.iter().copied()),
-            trace: match component.owns.contains(&Part::Trace) {
-                true => recorders
-                    .next()
-                    .unwrap_or_default()
-                    .map(|pages| pages as u32),
-                false => [0; 2],
-            },
-            has_work: (begins_pipes && !partition.pipe_functions.is_empty()).into(),
+            has_work: begins_pipes(described, component).into(),
+            trace,
         };
     }
+}
+
+/// Returns whether a component is the scheduler with which the pipes of the partition begin.
+fn begins_pipes(described: &Described<'_>, component: &Component) -> bool {
+    let partition = described.system.partition(described.partition);
+    let is_first = component.role == Role::Scheduler && component.core == 0;
+    is_first && !partition.pipe_functions.is_empty()
+}
+
+/// First page and pages of each component's recorder in the trace of the partition; zeros for one that does not own the trace.
+fn recorders(described: &Described<'_>) -> Vec<[u32; 2]> {
+    let partition = described.system.partition(described.partition);
+    let pages = (partition.recorder_bytes() / PAGE_SIZE) as u32;
+    let mut places = (0..).map(|number| [number * pages, pages]);
+    let components = described.components.iter();
+    let recorder = |component: &Component| match component.owns.contains(&Part::Trace) {
+        true => places.next().unwrap_or_default(),
+        false => [0; 2],
+    };
+    components.map(recorder).collect()
 }
 
 /// Refuses, in the user's names, an archive that the boot component would refuse.

@@ -72,6 +72,10 @@ fn random(seed: u64) -> ([(&'static str, String); 3], Vec<String>) {
                 random.between(100, 450)
             ),
             format!("partition.control.task.loop.period={deadline} ms"),
+            "partition.control.component.pipes.provides=[\"threads\"]".to_owned(),
+            "partition.control.component.load.image.crate=bulkhead-task-load".to_owned(),
+            "partition.control.component.load.needs=[\"threads\"]".to_owned(),
+            "partition.control.component.load.tasks=[\"loop\"]".to_owned(),
         ]);
     }
     (flows, keys)

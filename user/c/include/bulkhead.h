@@ -147,6 +147,32 @@ int bulkhead_invoke(int interface, const uint64_t message[5], uint64_t *answer);
 #define BULKHEAD_EXTERN
 #endif
 
+/* --- Tuned pipes, for a component that `needs` the interface `pipes` ----------------------------------- */
+
+/* The commands of the console: a flow is solved, admitted beside everything that runs and started, or refused
+ * (BULKHEAD_REFUSED; bulkhead_pipe_answer has the reason). A call returns when the command is done. BULKHEAD_UNKNOWN: the
+ * description does not give the interface to this component. */
+int bulkhead_pipe_create(const char *name, const char *flow);
+int bulkhead_pipe_replace(const char *name, const char *flow); /* the former pipe of that name ends in order */
+int bulkhead_pipe_remove(const char *name);                    /* it ends in order */
+int bulkhead_pipe_stop(const char *name);                      /* it rests once the end of its task has passed through */
+int bulkhead_pipe_start(const char *name);                     /* a pipe that rests */
+
+/* Stores what the scheduler printed about the last command, ended by a zero, in `size` bytes; returns its length. */
+long bulkhead_pipe_answer(char *place, size_t size);
+
+struct bulkhead_pipe {
+    uint64_t state;      /* 0: its stages run, 1: it ends, 2: all stages rest */
+    uint64_t bound_ns;   /* guaranteed bound of its delay; 0: none */
+    uint64_t stages;     /* number of its stages */
+    uint64_t delivered;  /* messages that left it, over all its paths */
+    uint64_t lost;       /* messages lost */
+    uint64_t longest_ns; /* longest delay observed */
+};
+
+/* BULKHEAD_UNKNOWN: there is no such pipe, or no interface. */
+int bulkhead_pipe_query(const char *name, struct bulkhead_pipe *pipe);
+
 /* --- Trace: events for the report, where the component `owns` the trace ---------------------------------- */
 
 void bulkhead_trace_signal(const char *name, uint64_t tick, double value); /* value of a signal at a tick */

@@ -1,7 +1,7 @@
 //! A CAN controller
 
 use crate::device::ReceivedFrame;
-use crate::{CORE, Failure};
+use crate::runtime::{CORE, Failure};
 use bulkhead_abi::can::Frame;
 use bulkhead_abi::guest::Function;
 use bulkhead_abi::pipe::ANY;

@@ -9,12 +9,16 @@
 //! and budgets of other pipes are not touched. A pipe can be started again, at one tick, once all
 //! its stages rest.
 //!
+//! Components give the same commands ([`crate::command_interface`]).
+//!
 //! Argument word: `commands=MILLISECOND:VERB:NAME,…`: executes these commands at these times,
 //! counted from the first release, without a console, so that a run repeats.
 
+use crate::runtime::{CORE, say};
 use crate::table::{self, Entry};
-use crate::{CORE, client_pipes, endpoints, planner, say, stage};
+use crate::{client_pipes, command_interface, endpoints, planner, stage};
 use bulkhead_abi::component::console;
+use bulkhead_abi::component::pipes::State;
 use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::EndpointKind;
 use bulkhead_abi::repository::{Function, MAX_LINE, Repository, long_name_field, long_name_text};
@@ -81,6 +85,7 @@ impl Shell {
             }
         }
         self.follow_script(timing);
+        command_interface::poll(|text| self.execute(text, timing));
         if let (stopped @ 1.., since) = planner::stopping() {
             (self.ending, self.since) = (self.ending | stopped, since);
         }
@@ -124,6 +129,10 @@ impl Shell {
         let line = self.line;
         let text = line.get(..self.filled).unwrap_or_default();
         self.filled = 0;
+        self.execute(text, timing);
+    }
+
+    fn execute(&mut self, text: &[u8], timing: &Timing) {
         match command::parse(text) {
             Ok(command) => self.obey(command, text, timing),
             Err(wrong) => say!("{wrong}"),
@@ -218,10 +227,10 @@ fn leave(line: &[u8], timing: &Timing) {
 }
 
 fn show(number: usize, entry: &Entry) {
-    let state = match (stage::is_stopped(number), stage::rests(entry)) {
-        (false, _) => "runs",
-        (true, false) => "ends",
-        (true, true) => "rests",
+    let state = match command_interface::state(number, entry) {
+        State::Runs => "runs",
+        State::Ends => "ends",
+        State::Rests => "rests",
     };
     let pipe = &entry.pipe;
     let buffers = match pipe.fifo {

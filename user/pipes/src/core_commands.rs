@@ -7,10 +7,11 @@
 //! while it runs, no busy period contains both the old and the new budget of a VCPU.
 
 use crate::remote_partition::{self, PeerChannels};
+use crate::runtime::{CORE, Failure};
 use crate::shared_state::{self, Word};
 use crate::stage::{self, Common};
 use crate::table::{self, Entry};
-use crate::{CORE, Failure, crossing, memory, planner, recorder, vcpu_pool};
+use crate::{crossing, memory, planner, recorder, vcpu_pool};
 use bulkhead_abi::pipe::Stage;
 use bulkhead_component::clock::{self, ticks};
 use bulkhead_component::first::Timing;

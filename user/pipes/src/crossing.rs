@@ -4,8 +4,8 @@
 //! removed static pipe may run again.
 
 use crate::remote_partition::{PeerRole, RemoteEdge};
+use crate::runtime::{CORE, Failure};
 use crate::stage::STAGES;
-use crate::{CORE, Failure};
 use bulkhead_abi::guest::ChannelEnd;
 use bulkhead_abi::pipe::Crossing;
 use bulkhead_component::Environment;

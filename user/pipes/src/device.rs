@@ -11,10 +11,9 @@
 //! half was about to hand to a removed stage still enters that stage's queue; the next stage that
 //! gets the queue drains it before its pipe begins.
 
+use crate::runtime::{CORE, Failure};
 use crate::stage::{self, STAGES};
-use crate::{
-    CORE, Failure, can, endpoints, fanout, network_card, planner, shared_state, table, vcpu_pool,
-};
+use crate::{can, endpoints, fanout, network_card, planner, shared_state, table, vcpu_pool};
 use bulkhead_abi::kernel::{Operation, first};
 use bulkhead_abi::pipe::{ANY, EndpointKind, NONE, Stage};
 use bulkhead_abi::trace::PORT;

@@ -7,8 +7,9 @@
 
 use crate::device::{self, ReceivedFrame, To};
 use crate::exit_records::{self, StagePosition};
+use crate::runtime::{CORE, Failure};
 use crate::stage::{self, STAGES};
-use crate::{CORE, Failure, endpoints, shared_state};
+use crate::{endpoints, shared_state};
 use bulkhead_abi::pipe::{ANY, MAX_SHARED, NONE, Stage};
 use bulkhead_can_port::Queue;
 use bulkhead_component::First;

@@ -29,8 +29,10 @@
 //!   interval.
 #![no_std]
 
+mod answer;
 mod can;
 mod client_pipes;
+mod command_interface;
 mod control;
 mod core_commands;
 mod crossing;
@@ -44,24 +46,24 @@ mod planner;
 mod profile;
 mod recorder;
 mod remote_partition;
+mod runtime;
 mod shared_state;
 mod stage;
 mod table;
 mod vcpu_pool;
 
+use crate::runtime::{CORE, Failure, LOAD, SUPERVISOR, VCPUS, give_up};
 use bulkhead_abi::component::{MAX_COMPONENT_THREADS, SCHEDULER_FREE};
 use bulkhead_abi::dispatch::EventKind;
-use bulkhead_abi::kernel::{Status, first};
-use bulkhead_abi::timing::{MAX_CHUNKS, Vcpu, VcpuKind};
-use bulkhead_abi::{NAME_LEN, name_field, name_text};
+use bulkhead_abi::kernel::first;
+use bulkhead_abi::timing::{Vcpu, VcpuKind};
+use bulkhead_abi::{name_field, name_text};
 use bulkhead_component::first::Timing;
-use bulkhead_component::load::Load;
-use bulkhead_component::{Environment, clock, console, cores, environment, println};
+use bulkhead_component::{Environment, cores, environment, println};
 use bulkhead_formats::archive::Thread;
-use bulkhead_sched::policy::{ServerId, Vcpus};
-use bulkhead_slite::{Mutex, Refused, VcpuThreads, io_periods, jobs_on};
-use bulkhead_supervisor::{Supervisor, heartbeat, servers};
-use core::fmt;
+use bulkhead_sched::policy::ServerId;
+use bulkhead_slite::{Refused, io_periods, jobs_on};
+use bulkhead_supervisor::{heartbeat, servers};
 
 /// Defines a program that runs pipes from a constant list of names and functions, each a `fn(&mut
 /// Job<'_>) -> Option<[u64; 2]>` (`bulkhead_stages::functions`).
@@ -76,18 +78,18 @@ macro_rules! functions {
             $crate::run(first, |index| FUNCTIONS.get(index).copied())
         }
 
-        $crate::serve_threads!();
+        $crate::serve_components!();
     };
 }
 
-/// Defines the entry by which components invoke the scheduler: the interface `threads`.
+/// Defines the entry by which components invoke the scheduler: the interfaces `threads` and `pipes`.
 #[macro_export]
-macro_rules! serve_threads {
+macro_rules! serve_components {
     () => {
-        ::bulkhead_component::serve!(bulkhead_threads_answer, threads: $crate::CLIENTS, stack: 1024);
+        ::bulkhead_component::serve!(bulkhead_components_answer, threads: $crate::CLIENTS, stack: 2048);
 
-        fn bulkhead_threads_answer(token: u64, words: [u64; 5]) -> u64 {
-            $crate::answer(token, words)
+        fn bulkhead_components_answer(token: u64, words: [u64; 5]) -> u64 {
+            $crate::serve(token, words)
         }
     };
 }
@@ -97,77 +99,6 @@ pub const CLIENTS: usize = MAX_COMPONENT_THREADS + 1;
 
 pub use bulkhead_component::First;
 pub use bulkhead_stages::functions::{Function, Functions, Job};
-
-/// Threads of the runtime: stages, bottom half, recorder, planner, scatterers and gatherers, heartbeat, the thread that
-/// restarts components.
-const OWN_THREADS: usize = 42;
-const THREADS: usize = MAX_COMPONENT_THREADS + OWN_THREADS;
-const VCPUS: usize = bulkhead_abi::pipe::MAX_VCPUS;
-/// VCPUs, and priorities of threads: those of components, and the heartbeat's.
-const SERVERS: usize = VCPUS + MAX_COMPONENT_THREADS + 1;
-
-type Policy = Vcpus<THREADS, SERVERS, MAX_CHUNKS>;
-type Core = VcpuThreads<THREADS, SERVERS, MAX_CHUNKS>;
-static CORE: Core = VcpuThreads::new(false);
-static SUPERVISOR: Supervisor<Policy, THREADS> = Supervisor::new(&CORE.threads, || {
-    heartbeat::beat();
-});
-static LOAD: Load = Load::new();
-/// Lock of the console: recorder and planner share it.
-static SAYS: Mutex<()> = Mutex::new(());
-
-/// Prints lines of a thread.
-macro_rules! say {
-    ($($argument:tt)*) => {
-        $crate::say_all(format_args!($($argument)*))
-    };
-}
-pub(crate) use say;
-
-fn say_all(text: fmt::Arguments<'_>) {
-    let _said = SAYS.with(&CORE.threads, |()| console::print(text));
-}
-
-/// Reason for which no pipe runs.
-#[derive(Clone, Copy)]
-enum Failure {
-    Kernel(Status),
-    Vcpu(&'static str, Refused),
-    Pipe([u8; NAME_LEN], &'static str),
-    /// A pipe, the function that the program lacks, and the functions that it has.
-    Function([u8; NAME_LEN], [u8; NAME_LEN], Functions),
-}
-
-impl Failure {
-    const fn named(name: &'static str, reason: &'static str) -> Self {
-        Self::Pipe(name_field(name), reason)
-    }
-}
-
-impl From<Status> for Failure {
-    fn from(status: Status) -> Self {
-        Self::Kernel(status)
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Kernel(status) => write!(out, "the kernel refuses: {status:?}"),
-            Self::Vcpu(name, refused) => write!(out, "VCPU {name} is refused: {refused:?}"),
-            Self::Pipe(name, reason) => write!(out, "{}: {reason}", name_text(name)),
-            Self::Function(pipe, function, available) => {
-                let [pipe, function] = [pipe, function].map(name_text);
-                write!(
-                    out,
-                    "pipe {pipe}: the program has no function {function}; it has"
-                )?;
-                bulkhead_stages::functions::all(*available)
-                    .try_for_each(|(name, _)| write!(out, " {name}"))
-            }
-        }
-    }
-}
 
 /// Runs the pipes of the partition for ever. `functions` are the program's own.
 pub fn run(first: First, functions: Functions) -> ! {
@@ -186,17 +117,11 @@ pub fn run(first: First, functions: Functions) -> ! {
     })
 }
 
-/// Answers a component that invokes the interface `threads`.
-pub fn answer(token: u64, words: [u64; 5]) -> u64 {
-    SUPERVISOR.answer(token, words)
-}
-
-/// Reports that no pipe runs, and fails the partition.
-pub(crate) fn give_up(failure: &Failure) -> ! {
-    println!("pipes are not started: {failure}");
-    let _does_not_return = environment::fail(first::MONITOR, 1);
-    loop {
-        clock::wait_for_interrupt();
+/// Answers a component that invokes the interface `threads` or `pipes`.
+pub fn serve(token: u64, words: [u64; 5]) -> u64 {
+    match command_interface::is_meant(token) {
+        true => command_interface::serve(token, words),
+        false => SUPERVISOR.answer(token, words),
     }
 }
 
@@ -267,16 +192,6 @@ fn start_other(
 ) -> Result<(), Failure> {
     core_commands::start(first, env, timing, common)?;
     vcpu_pool::open_spare(first, timing)
-}
-
-/// Lets all stages begin once every core has built its own. Returns whether they did.
-pub(crate) fn begin() -> Result<bool, Failure> {
-    let begins = shared_state::are_built();
-    if begins {
-        stage::go();
-        SUPERVISOR.scheduler_works()?;
-    }
-    Ok(begins)
 }
 
 /// Creates a VCPU of the description or of the solver.

@@ -6,7 +6,8 @@
 //! other cores than the first, are in memory that all cores share; the first core's component
 //! allocates it.
 
-use crate::{CORE, shared_state};
+use crate::runtime::CORE;
+use crate::shared_state;
 use bulkhead_abi::repository::MAX_BUFFERS;
 use bulkhead_buffers::Region;
 use bulkhead_component::first::Timing;

@@ -6,7 +6,8 @@
 //! resolution.
 
 use crate::device::ReceivedFrame;
-use crate::{CORE, Failure, shared_state};
+use crate::runtime::{CORE, Failure};
+use crate::shared_state;
 use bulkhead_abi::guest::Function;
 use bulkhead_abi::pipe::{MAX_SHARED, Stage};
 use bulkhead_component::first::Timing;

@@ -20,9 +20,10 @@ mod sources;
 mod stages;
 
 use crate::remote_partition::{self, PeerChannel, PeerChannels, RemotePartitions};
+use crate::runtime::{CORE, Failure, say};
 use crate::stage::Common;
 use crate::table::{self, Entry as Pipe, PIPES};
-use crate::{CORE, Failure, client_pipes, memory, recorder, say, vcpu_pool};
+use crate::{client_pipes, memory, recorder, vcpu_pool};
 use bulkhead_abi::name_field;
 use bulkhead_abi::repository::{Head, MAX_FLOW, MAX_LINE};
 use bulkhead_abi::trace::{Event, EventKind};
@@ -138,6 +139,16 @@ pub(crate) fn start(
     let _kept = STACK.with(&CORE.threads, |place| *place = Some(stack));
     THREAD.store(index, Relaxed);
     Ok(())
+}
+
+/// Returns whether the planner executes a command.
+pub(crate) fn is_busy() -> bool {
+    BUSY.load(Acquire)
+}
+
+/// Index of the planner's thread; 0: there is none.
+pub(crate) fn thread() -> u64 {
+    THREAD.load(Relaxed)
 }
 
 /// Passes a command to the planner. Returns `false` if it is busy.

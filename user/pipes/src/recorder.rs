@@ -7,9 +7,10 @@
 
 use crate::control::{self, Shell};
 use crate::exit_records::{self, ExitRecord};
+use crate::runtime::{CORE, Failure, SUPERVISOR, give_up, say};
 use crate::stage::{self, STAGES};
 use crate::table::{self, Entry as Pipe, PIPES};
-use crate::{CORE, Failure, device, planner, profile, say};
+use crate::{device, planner, profile, shared_state};
 use bulkhead_abi::trace::{Event, EventKind, PORT};
 use bulkhead_abi::{name_text, repository};
 use bulkhead_component::clock::{self, ticks};
@@ -21,6 +22,7 @@ use bulkhead_guest::Home;
 use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_slite::Mutex;
 use bulkhead_stages::message::Entry;
+use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// Pages of the recorder's stack, of which 8.1 KiB were used at most.
@@ -81,6 +83,30 @@ pub(crate) fn stack() -> Option<Stack> {
     STACK.with(&CORE.threads, |stack| *stack).ok().flatten()
 }
 
+/// Messages that left a pipe, over all its paths.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Observed {
+    pub(crate) count: u64,
+    pub(crate) lost: u64,
+    /// Longest delay, ticks.
+    pub(crate) longest: u64,
+}
+
+/// By number of the pipe: the words of [`Observed`] in its order.
+static OBSERVED: [[AtomicU64; 3]; PIPES] = [const { [const { AtomicU64::new(0) }; 3] }; PIPES];
+
+/// Returns what left the pipe of that number.
+pub(crate) fn observed(pipe: usize) -> Observed {
+    let [count, lost, longest] = OBSERVED.get(pipe).map_or([0; 3], |words| {
+        [0, 1, 2].map(|word: usize| words[word].load(Relaxed))
+    });
+    Observed {
+        count,
+        lost,
+        longest,
+    }
+}
+
 /// State of the recorder.
 struct Recorder {
     paths: [Path; PATHS],
@@ -102,7 +128,7 @@ extern "C" fn record(_: u64) -> ! {
         noted: [[0; 3]; STAGES],
     };
     let (pause, second) = (ticks(PAUSE_NS), clock::frequency());
-    while !crate::begin().unwrap_or_else(|failure| crate::give_up(&failure)) {
+    while !begin().unwrap_or_else(|failure| give_up(&failure)) {
         CORE.threads.sleep_until(clock::now() + pause);
     }
     let mut shell = Shell::new();
@@ -118,6 +144,16 @@ extern "C" fn record(_: u64) -> ! {
             profile::tell(timing.stages);
         }
     }
+}
+
+/// Lets all stages begin once every core has built its own. Returns whether they did.
+fn begin() -> Result<bool, Failure> {
+    let begins = shared_state::are_built();
+    if begins {
+        stage::go();
+        SUPERVISOR.scheduler_works()?;
+    }
+    Ok(begins)
 }
 
 impl Recorder {
@@ -171,6 +207,7 @@ impl Recorder {
             paths
                 .filter(|path| path.pipe == number)
                 .for_each(|path| *path = Path::default());
+            self.publish(number);
         }
     }
 
@@ -202,6 +239,8 @@ impl Recorder {
                 continue;
             };
             path.add(entry, exit.at);
+            let path = *path;
+            self.publish(exit.pipe);
             let delay = exit.at.saturating_sub(entry.at);
             if nanoseconds(delay) > pipe.pipe.bound_ns && delay == path.most {
                 say!(
@@ -212,6 +251,22 @@ impl Recorder {
                 );
             }
         }
+    }
+
+    /// Adds up the paths of a pipe for those that query it.
+    fn publish(&self, pipe: usize) {
+        let paths = self.paths.iter().filter(|path| path.pipe == pipe);
+        let sum = paths.fold([0; 3], |[count, lost, longest], path: &Path| {
+            [
+                count + path.count,
+                path.lost.saturating_add(lost),
+                path.most.max(longest),
+            ]
+        });
+        let words = OBSERVED.get(pipe).into_iter().flatten();
+        words
+            .zip(sum)
+            .for_each(|(word, sum)| word.store(sum, Relaxed));
     }
 
     fn tell(&mut self) {

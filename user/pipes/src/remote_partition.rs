@@ -5,9 +5,10 @@
 //! which each partition answered. The planner alone writes both. A partition that restarts has lost
 //! its state, so its stages are requested again.
 
+use crate::client_pipes;
+use crate::runtime::CORE;
 use crate::shared_state::Word;
 use crate::table::PIPES;
-use crate::{CORE, client_pipes};
 use bulkhead_abi::NAME_LEN;
 use bulkhead_abi::pipe::Crossing;
 use bulkhead_abi::repository::{

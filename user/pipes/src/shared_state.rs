@@ -7,7 +7,7 @@
 //! waits for a word polls it once per period. A component that runs all stages has these words in
 //! its own memory.
 
-use crate::{CORE, Failure};
+use crate::runtime::{CORE, Failure};
 use bulkhead_abi::pipe::{NONE, Pipes, Stage, TOGETHER};
 use bulkhead_buffers::Region;
 use bulkhead_component::environment::shared_words;

@@ -15,7 +15,8 @@ pub(crate) use wiring::{Common, build, connected, connected_over, take_up};
 
 use crate::device::{self, To};
 use crate::remote_partition::PeerRole;
-use crate::{CORE, Failure, LOAD, exit_records, fanout, profile, shared_state};
+use crate::runtime::{CORE, Failure, LOAD};
+use crate::{exit_records, fanout, profile, shared_state};
 use bulkhead_abi::pipe::{OnOverrun, Stage};
 use bulkhead_abi::status::MAX_CORES;
 use bulkhead_component::clock;

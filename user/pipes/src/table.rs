@@ -2,8 +2,9 @@
 //!
 //! Written before the stages run, and by the planner. The recorder reads it, too.
 
+use crate::runtime::CORE;
+use crate::shared_state;
 use crate::stage::{self, STAGES};
-use crate::{CORE, shared_state};
 use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::{Pipe, Stage};
 use bulkhead_abi::repository::MAX_PIPES;

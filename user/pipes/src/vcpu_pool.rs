@@ -8,9 +8,10 @@
 //! contains both the old and the new budget of a VCPU. The planner checks the admission of all
 //! cores.
 
+use crate::runtime::{CORE, Failure, SERVERS};
 use crate::stage::{self, STAGES, is_vacant};
 use crate::table::{self, Entry};
-use crate::{CORE, Failure, SERVERS, endpoints, io_periods, recorder, shared_state};
+use crate::{endpoints, io_periods, recorder, shared_state};
 use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_abi::timing::{Vcpu, VcpuKind};
 use bulkhead_analysis::Reservation;
@@ -246,7 +247,7 @@ pub(crate) fn admit(timing: &Timing, budgets: &Budgets) -> Result<(), Refused> {
 /// Admission test of one core. The command thread of another core costs the same as the planner on
 /// the first one.
 pub(crate) fn admit_on(timing: &Timing, budgets: &Budgets, core: u32) -> Result<(), Refused> {
-    crate::Core::would_admit(timing, |all| {
+    crate::runtime::Core::would_admit(timing, |all| {
         let vcpus = (0..).zip(timing.vcpus);
         for (number, vcpu) in vcpus.filter(|(_, vcpu)| vcpu.core == core) {
             match of_vcpu(timing, number) {

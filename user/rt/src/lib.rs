@@ -30,6 +30,7 @@ pub mod first;
 pub mod invocation;
 pub mod load;
 mod panic;
+pub mod pipes;
 pub mod stack;
 mod start;
 

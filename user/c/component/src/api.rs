@@ -7,6 +7,7 @@ use bulkhead_abi::name_field;
 use bulkhead_abi::trace::{Event, EventKind};
 use bulkhead_buffers::Error;
 use bulkhead_component::invocation::invoke;
+use bulkhead_component::pipes::{Pipes, Refused};
 use bulkhead_component::{Environment, clock};
 use bulkhead_guest::release::Releases;
 use bulkhead_guest::{Arrival, BytesReceiver, BytesSender, Home, Job, Period, trace};
@@ -425,4 +426,91 @@ unsafe extern "C" fn bulkhead_trace_delivered(
 ) {
     // SAFETY: a string of the caller's.
     trace::delivered::<Environment>(unsafe { text(path) }, number, [entered, exited]);
+}
+
+/// Has the scheduler execute a command on a pipe.
+fn command(act: impl FnOnce(Pipes) -> Result<(), Refused>) -> c_int {
+    match Pipes::open(env()).map(act) {
+        None => UNKNOWN,
+        Some(Err(Refused)) => REFUSED,
+        Some(Ok(())) => OK,
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn bulkhead_pipe_create(name: *const c_char, flow: *const c_char) -> c_int {
+    // SAFETY: strings of the caller's.
+    let [name, flow] = [name, flow].map(|one| unsafe { text(one) });
+    command(|pipes| pipes.create(name, flow))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn bulkhead_pipe_replace(name: *const c_char, flow: *const c_char) -> c_int {
+    // SAFETY: strings of the caller's.
+    let [name, flow] = [name, flow].map(|one| unsafe { text(one) });
+    command(|pipes| pipes.replace(name, flow))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn bulkhead_pipe_remove(name: *const c_char) -> c_int {
+    // SAFETY: a string of the caller's.
+    let name = unsafe { text(name) };
+    command(|pipes| pipes.remove(name))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn bulkhead_pipe_stop(name: *const c_char) -> c_int {
+    // SAFETY: a string of the caller's.
+    let name = unsafe { text(name) };
+    command(|pipes| pipes.stop(name))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn bulkhead_pipe_start(name: *const c_char) -> c_int {
+    // SAFETY: a string of the caller's.
+    let name = unsafe { text(name) };
+    command(|pipes| pipes.start(name))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn bulkhead_pipe_answer(place: *mut u8, size: usize) -> c_long {
+    let (Some(pipes), Some(room)) = (Pipes::open(env()), size.checked_sub(1)) else {
+        return c_long::from(UNKNOWN);
+    };
+    // SAFETY: the caller's place of so many bytes.
+    let bytes = unsafe { core::slice::from_raw_parts_mut(place, size) };
+    let length = pipes.answer(&mut bytes[..room]).len();
+    bytes[length] = 0;
+    length as c_long
+}
+
+/// The structure of the header.
+#[repr(C)]
+struct PipeFigures {
+    state: u64,
+    bound_ns: u64,
+    stages: u64,
+    delivered: u64,
+    lost: u64,
+    longest_ns: u64,
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn bulkhead_pipe_query(name: *const c_char, place: *mut PipeFigures) -> c_int {
+    // SAFETY: a string of the caller's.
+    let name = unsafe { text(name) };
+    let Some(pipe) = Pipes::open(env()).and_then(|pipes| pipes.query(name)) else {
+        return UNKNOWN;
+    };
+    let figures = PipeFigures {
+        state: pipe.state as u64,
+        bound_ns: pipe.bound_ns,
+        stages: pipe.stages,
+        delivered: pipe.delivered,
+        lost: pipe.lost,
+        longest_ns: pipe.longest_ns,
+    };
+    // SAFETY: the caller's place.
+    unsafe { place.write(figures) };
+    OK
 }

@@ -53,12 +53,7 @@ pub(crate) fn one(
         about.guest.console_in = space.window(first, info.console_in, Rights::Write)?;
     }
     if mine(Part::Trace) {
-        let [page, pages] = wiring.trace.map(|count| u64::from(count) * PAGE_SIZE);
-        let part = match info.trace[0] {
-            0 => [0, 0],
-            at => [at + page, pages],
-        };
-        about.guest.trace = space.window(first, part, Rights::Write)?;
+        about.guest.trace = space.window(first, recorder(wiring, info), Rights::Write)?;
     }
     heart(first, &mut space, component, pulses, &mut about)?;
     about.guest.link = space.page(first, info.link)?;
@@ -99,6 +94,15 @@ pub(crate) fn one(
     give_lines(slots.leaf, lines)?;
     publish(first, &slots, &about)?;
     Ok((slots, pool))
+}
+
+/// Address and bytes of a component's recorder in the trace of the partition.
+fn recorder(wiring: &Wiring, info: &GuestInfo) -> [u64; 2] {
+    let [from, bytes] = wiring.trace.map(|pages| u64::from(pages) * PAGE_SIZE);
+    match info.trace[0] {
+        0 => [0, 0],
+        at => [at + from, bytes],
+    }
 }
 
 /// Gives a component the capability to a range of interrupt lines: the first one, and how many.

@@ -40,7 +40,7 @@ unsafe extern "C" {
 }
 
 bulkhead_component::component!(run);
-bulkhead_pipes_runtime::serve_threads!();
+bulkhead_pipes_runtime::serve_components!();
 
 fn run(first: First) -> ! {
     bulkhead_pipes_runtime::run(first, function)

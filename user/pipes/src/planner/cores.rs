@@ -7,10 +7,11 @@
 use super::Planner;
 use super::deployment::{Stopped, until};
 use crate::memory::{self, Lines};
+use crate::runtime::say;
 use crate::stage::STAGES;
 use crate::table::Entry as Pipe;
 use crate::vcpu_pool::{self, Budgets, Missing};
-use crate::{core_commands, say, shared_state};
+use crate::{core_commands, shared_state};
 use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_abi::repository::long_name_text;
 use bulkhead_flows::pipe_admission::{Refused, Solved};

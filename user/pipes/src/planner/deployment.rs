@@ -8,10 +8,11 @@ use super::{ANNOUNCE, CHANGED, GUARANTEES, PathGuarantees, Planner, REMOTE_SOURC
 use crate::memory;
 use crate::recorder::{self, PAUSE_NS};
 use crate::remote_partition::{self, PENDING};
+use crate::runtime::{CORE, Failure, say};
 use crate::stage::{self, STAGES, is_vacant};
 use crate::table::{self, Entry as Pipe, PIPES};
 use crate::vcpu_pool::{self, Budgets};
-use crate::{CORE, Failure, client_pipes, device, fanout, say, shared_state};
+use crate::{client_pipes, device, fanout, shared_state};
 use bulkhead_abi::pipe::{NONE, Pipe as PackedPipe};
 use bulkhead_abi::repository::MAX_FLOW;
 use bulkhead_abi::{name_field, name_text};

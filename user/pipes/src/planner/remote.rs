@@ -2,8 +2,9 @@
 
 use super::{PathGuarantees, Planner};
 use crate::remote_partition::{self, Outcome, PENDING};
+use crate::runtime::{CORE, say};
+use crate::stage;
 use crate::table::{self, Entry as Pipe, PIPES};
-use crate::{CORE, say, stage};
 use bulkhead_abi::pipe::{NONE, Pipe as PackedPipe, Stage};
 use bulkhead_abi::repository::MAX_REMOTE_PARTITIONS;
 use bulkhead_component::clock;

@@ -6,7 +6,7 @@
 
 use super::{Planner, sources};
 use crate::remote_partition::{self, Outcome};
-use crate::say;
+use crate::runtime::say;
 use crate::table::Entry as Pipe;
 use bulkhead_abi::NAME_LEN;
 use bulkhead_abi::name_text;

@@ -7,8 +7,9 @@
 
 use super::{Planner, REMOTE_SOURCES, STOPPED_SINCE, STOPPING, has_remote_sources};
 use crate::remote_partition::{Outcome, PipeRef};
+use crate::runtime::say;
+use crate::stage;
 use crate::table::{self, Entry as Pipe};
-use crate::{say, stage};
 use bulkhead_abi::repository::MAX_REMOTE_PARTITIONS;
 use bulkhead_component::clock::{self, ticks};
 use core::sync::atomic::Ordering::{Relaxed, Release};

@@ -1,7 +1,7 @@
 //! State of stages that other threads use: producers, the scheduler, the planner and the recorder
 
 use super::Plan;
-use crate::CORE;
+use crate::runtime::CORE;
 use crate::shared_state::{self as common, Word};
 use crate::table::{self, Entry};
 use bulkhead_abi::NAME_LEN;

@@ -2,8 +2,9 @@
 
 use super::{Change, Planner, Settings, Stopped, nanoseconds};
 use crate::planner::cores::explain_common;
+use crate::runtime::say;
 use crate::table::{self, PIPES};
-use crate::{say, vcpu_pool};
+use crate::vcpu_pool;
 use bulkhead_abi::{name_field, name_text};
 use bulkhead_analysis::admission::{self, Misfit};
 use bulkhead_flows::diagnostic::{Diagnostic, Percent, Shown};

@@ -9,9 +9,10 @@ use super::super::deployment::{tell, until};
 use super::super::{PathGuarantees, Planner, announce_guarantees};
 use super::{REST_NS, give_up};
 use crate::planner::cores::Edges;
+use crate::runtime::say;
 use crate::stage;
 use crate::table::{self, Entry, PIPES};
-use crate::{client_pipes, core_commands, crossing, device, memory, say, shared_state, vcpu_pool};
+use crate::{client_pipes, core_commands, crossing, device, memory, shared_state, vcpu_pool};
 use bulkhead_abi::NAME_LEN;
 use bulkhead_stages::request::{self, PathGuarantee, Verb};
 
