@@ -12,7 +12,7 @@ use bulkhead_abi::kernel::{
 use bulkhead_abi::{PAGE_SIZE, VERSION, name_field};
 use bulkhead_formats::address::Ipa;
 use bulkhead_formats::archive::{Checked, Flaw};
-use bulkhead_model::system::{ChannelId, Component, FunctionId, PartitionId, System};
+use bulkhead_model::system::{ChannelId, Component, FunctionId, Partition, PartitionId, System};
 use bulkhead_plan::guest_page::{self, ticks};
 use bulkhead_plan::load::{GuestImage, Piece};
 use bulkhead_plan::{ends, pcie, pipes, repository};
@@ -129,7 +129,8 @@ fn wire(archive: &mut Archive, described: &Described<'_>, functions: &[Function]
     };
     let number = |id: &ChannelId| ends.iter().position(|end| end == id);
     let bits = |found: &mut dyn Iterator<Item = usize>| found.fold(0, |bits, bit| bits | 1 << bit);
-    let recorders = recorders(described);
+    let partition = described.system.partition(described.partition);
+    let recorders = recorders(partition, components);
     for ((place, component), trace) in archive.wiring.iter_mut().zip(components).zip(recorders) {
         let needs = component.needs.iter();
         let channels = component.channels.iter();
@@ -161,30 +162,27 @@ fn wire(archive: &mut Archive, described: &Described<'_>, functions: &[Function]
             core: component.core,
             doorbells: bits(&mut component.doorbells.iter().filter_map(number)),
             tasks: bits(&mut component.tasks.iter().copied()),
-            has_work: begins_pipes(described, component).into(),
+            has_work: begins_pipes(partition, component).into(),
             trace,
         };
     }
 }
 
 /// Returns whether a component is the scheduler with which the pipes of the partition begin.
-fn begins_pipes(described: &Described<'_>, component: &Component) -> bool {
-    let partition = described.system.partition(described.partition);
+fn begins_pipes(partition: &Partition, component: &Component) -> bool {
     let is_first = component.role == Role::Scheduler && component.core == 0;
     is_first && !partition.pipe_functions.is_empty()
 }
 
 /// First page and pages of each component's recorder in the trace of the partition; zeros for one that does not own the trace.
-fn recorders(described: &Described<'_>) -> Vec<[u32; 2]> {
-    let partition = described.system.partition(described.partition);
+fn recorders(partition: &Partition, components: &[Component]) -> Vec<[u32; 2]> {
     let pages = (partition.recorder_bytes() / PAGE_SIZE) as u32;
     let mut places = (0..).map(|number| [number * pages, pages]);
-    let components = described.components.iter();
     let recorder = |component: &Component| match component.owns.contains(&Part::Trace) {
         true => places.next().unwrap_or_default(),
         false => [0; 2],
     };
-    components.map(recorder).collect()
+    components.iter().map(recorder).collect()
 }
 
 /// Refuses, in the user's names, an archive that the boot component would refuse.

@@ -160,8 +160,8 @@ impl<P: Policy<Parameters = Binding> + 'static, const N: usize> Supervisor<P, N>
         on_io.map_or(first, |thread| thread.index)
     }
 
-    /// Runs threads for ever. `own` is called for each event of a thread that is not a component's, with the thread's index and slot.
-    pub fn run(&self, mut own: impl FnMut(u64, u64, EventKind)) -> ! {
+    /// Runs threads for ever. `report` is called for each event of a thread that is not a component's, with the thread's index and slot.
+    pub fn run(&self, mut report: impl FnMut(u64, u64, EventKind)) -> ! {
         let archive = archive();
         let partition = name_text(&environment::info().guest.name);
         let core = cores::rank() as u32;
@@ -173,7 +173,7 @@ impl<P: Policy<Parameters = Binding> + 'static, const N: usize> Supervisor<P, N>
         self.threads.run_telling(|index, thread, how| {
             let mut here = archive.threads_on(core);
             let Some(found) = here.find(|thread| thread.index == index) else {
-                return own(index, thread, how);
+                return report(index, thread, how);
             };
             let component = found.component;
             if how == EventKind::Expired {
