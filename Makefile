@@ -27,6 +27,7 @@ run:
 
 # One experiment measures Linux PREEMPT_RT.
 test test-long: FLAVOURS = debian debian-rt
+test test-long: export FIRST_BUILD = --bin xtask
 
 test: setup
 	@$(tools) && cargo xtask test
