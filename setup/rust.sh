@@ -36,8 +36,8 @@ has_toolchain() {
 # The path file is for the Makefile and the launcher: rustup's own proxies are not everywhere.
 has_rust() { has_toolchain && [ "$(cat "$STATE/path" 2>/dev/null)" = "$sysroot/bin" ]; }
 
-# The toolchain is fetched beside what follows: both spend half of their time waiting for the network or for one processor. So does
-# the first build, of what the caller runs next: cargo's arguments in FIRST_BUILD.
+# The toolchain is fetched beside what follows: both spend half of their time waiting for the network or for one processor. FIRST_BUILD
+# has cargo's arguments for the program that the caller runs next, which is built there, too.
 RUST=
 begin_rust() {
     has_toolchain && return 0
@@ -53,7 +53,7 @@ end_rust() {
     echo "$sysroot/bin" >"$STATE/path"
 }
 
-# Ends with the toolchain's status: what a build lacks, the caller's own build reports. An interrupt ends whichever runs.
+# Its status is the toolchain's. The caller repeats the build and reports its errors. SIGTERM ends the command that runs.
 install_and_build() {
     trap 'kill "$child" 2>/dev/null; exit 143' TERM
     install_toolchain &
