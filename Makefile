@@ -25,8 +25,9 @@ tools = root=. && . setup/tools.sh
 run:
 	@setup/run.sh
 
-# One experiment measures Linux PREEMPT_RT.
-test test-long: FLAVOURS = debian debian-rt
+# The experiment that measures Linux PREEMPT_RT fetches it, beside other cases.
+test-long: FLAVOURS = debian debian-rt
+test test-long: export FIRST_BUILD = --bin xtask
 
 test: setup
 	@$(tools) && cargo xtask test

@@ -3,6 +3,8 @@
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 fetched=$root/.cache/debian-arm64/kernel
+# As the launcher builds the tool.
+export FIRST_BUILD='--release --package bulkhead'
 
 # A kernel is one the set-up knows, a package file, a file of one's own, or a package.
 case ${KERNEL:-} in

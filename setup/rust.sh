@@ -36,23 +36,42 @@ has_toolchain() {
 # The path file is for the Makefile and the launcher: rustup's own proxies are not everywhere.
 has_rust() { has_toolchain && [ "$(cat "$STATE/path" 2>/dev/null)" = "$sysroot/bin" ]; }
 
-# The toolchain is fetched beside what follows: both spend half of their time waiting for the network or for one processor.
+# The toolchain is fetched beside what follows: both spend half of their time waiting for the network or for one processor. FIRST_BUILD
+# has cargo's arguments for the program that the caller runs next, which is built there, too.
 RUST=
 begin_rust() {
     has_toolchain && return 0
     command -v rustup >/dev/null || provide_rustup
     say "  Installing Rust $CHANNEL for $(echo $TARGETS | wc -w) more targets, beside what follows …"
-    install_toolchain >"$STATE/rust.log" 2>&1 </dev/null &
+    install_and_build >"$STATE/rust.log" 2>&1 </dev/null &
     RUST=$!
 }
 
 end_rust() {
-    [ -z "$RUST" ] || step "Installing Rust $CHANNEL" await_toolchain
+    [ -z "$RUST" ] || step "Installing Rust $CHANNEL${FIRST_BUILD:+ and building what runs next}" await_toolchain
     sysroot=$(toolchain) || die "Rust $CHANNEL is not where rustup installs it." "Run the same command again to go on."
     echo "$sysroot/bin" >"$STATE/path"
 }
 
-# One process, which an interrupt from the terminal ends.
+# Its status is the toolchain's. The caller repeats the build and reports its errors. SIGTERM ends the command that runs.
+install_and_build() {
+    trap 'kill "$child" 2>/dev/null; exit 143' TERM
+    install_toolchain &
+    child=$!
+    wait "$child" || exit
+    [ -n "${FIRST_BUILD:-}" ] || exit 0
+    build_first &
+    child=$!
+    wait "$child" || exit 0
+}
+
+build_first() {
+    cd "$ROOT" || exit
+    PATH=$(toolchain)/bin:$PATH
+    # shellcheck disable=SC2086 # options
+    exec cargo build --quiet $FIRST_BUILD
+}
+
 install_toolchain() {
     # shellcheck disable=SC2046 # options
     exec "${RUSTUP:-rustup}" toolchain install "$CHANNEL" --profile minimal --no-self-update \

@@ -127,14 +127,20 @@ impl Worker {
 
     /// Watches for something that another thread does soon, as long as there is no work that the worker could do meanwhile. False if
     /// the event did not come: the caller then has to suspend or to park.
-    #[cold]
     pub(crate) fn watch_for(&self, has_come: &dyn Fn() -> bool) -> bool {
+        self.watch_from_afar(1, has_come)
+    }
+
+    /// As [`Worker::watch_for`]; the distance of its looks grows to `farthest` pauses.
+    #[cold]
+    pub(crate) fn watch_from_afar(&self, farthest: u32, has_come: &dyn Fn() -> bool) -> bool {
         let crowded = self.team().is_crowded();
         let rounds = match policy() {
             WaitPolicy::Passive => 1,
             _ => WATCH,
         };
         let looks = if crowded { ROUND_CROWDED } else { ROUND };
+        let mut distance = 1;
         for _ in 0..rounds {
             for _ in 0..looks {
                 if has_come() {
@@ -143,7 +149,8 @@ impl Worker {
                 if crowded {
                     System::yield_now();
                 } else {
-                    arch::pause();
+                    (0..distance).for_each(|_| arch::pause());
+                    distance = farthest.min(distance * 2);
                 }
             }
             if self.sees_work() {

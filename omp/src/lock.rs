@@ -15,6 +15,10 @@ const FREE: u32 = 0;
 const HELD: u32 = 1;
 const AWAITED: u32 = 2;
 
+/// Largest distance of a waiter's looks at a lock, in pauses. Each look takes the cache line from the holder, which may give the lock back
+/// and take it again several times in the time of a hand-over.
+const FARTHEST: u32 = 8;
+
 const BUCKETS: usize = 64;
 
 #[repr(C, align(64))]
@@ -81,7 +85,9 @@ pub fn release(word: &AtomicU32) {
 #[inline(never)]
 fn acquire_slowly(word: &AtomicU32) {
     let worker = Worker::current_here();
-    if !worker.watch_for(&|| word.load(Ordering::Relaxed) == FREE && take(word)) {
+    if !worker.watch_from_afar(FARTHEST, &|| {
+        word.load(Ordering::Relaxed) == FREE && take(word)
+    }) {
         let mut is_new = true;
         while !take_or_queue(word, is_new) {
             is_new = false;

@@ -203,3 +203,23 @@ fn test(manifest: &Path, place: &Path) -> Result<Outcome> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{LIST, List};
+    use std::fs;
+    use std::path::Path;
+
+    #[test]
+    fn the_list_follows_the_code() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let text = fs::read_to_string(root.join(LIST)).expect("the list");
+        let list: List = toml::from_str(&text).expect("the list");
+        for one in list.mutation {
+            let file = root.join(&one.file);
+            let text = fs::read_to_string(&file).expect("its file");
+            let times = text.matches(&one.from).count();
+            assert_eq!(times, 1, "{}: {}", one.file.display(), one.from);
+        }
+    }
+}

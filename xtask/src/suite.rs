@@ -9,7 +9,7 @@ mod parts;
 use crate::workspace::Workspace;
 use count::Count;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
-use parts::Part;
+use parts::{Order, Part};
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Stdio;
@@ -27,20 +27,24 @@ pub(crate) fn run(workspace: &Workspace, long: bool, only: Option<&str>) -> Resu
         .as_std_path()
         .join("suite");
     fs::create_dir_all(&logs).into_diagnostic()?;
-    let mut total = Count::default();
     let chosen = |part: &Part| only.is_none_or(|only| part.name.contains(only));
-    let mut parts = parts::all(workspace, long).into_iter().filter(chosen);
-    let mut next = parts.next();
-    while let Some(part) = next {
-        // Those that leave a processor idle run beside each other.
-        let mut group = vec![part];
-        next = parts.next();
-        while let Some(part) = next.take_if(|part| part.narrow && group[0].narrow) {
-            group.push(part);
-            next = parts.next();
+    let (mut in_turn, mut beside, mut last) = (Vec::new(), Vec::new(), Vec::new());
+    for part in parts::all(workspace, long).into_iter().filter(chosen) {
+        match part.order {
+            Order::InTurn => in_turn.push(part),
+            Order::Beside => beside.push(part),
+            Order::Last => last.push(part),
         }
-        total += run_group(group, &logs)?;
     }
+    let mut total = thread::scope(|scope| {
+        let beside = scope.spawn(|| run_parts(beside, &logs));
+        let in_turn = run_parts(in_turn, &logs);
+        let beside = beside
+            .join()
+            .map_err(|_| miette!("a part of the suite ended early"))?;
+        Ok::<_, miette::Report>(in_turn? + beside?)
+    })?;
+    total = total + run_parts(last, &logs)?;
     println!("{} passed, {} failed", total.passed, total.failed);
     if total.failed > 0 || total.passed == 0 {
         return Err(miette!("the test suite did not pass"));
@@ -48,21 +52,9 @@ pub(crate) fn run(workspace: &Workspace, long: bool, only: Option<&str>) -> Resu
     Ok(())
 }
 
-fn run_group(group: Vec<Part>, logs: &Path) -> Result<Count> {
-    let names: Vec<&str> = group.iter().map(|part| part.name).collect();
-    eprint!("{} …\r", names.join(", "));
-    thread::scope(|scope| {
-        let running: Vec<_> = group
-            .into_iter()
-            .map(|part| scope.spawn(move || run_part(part, logs)))
-            .collect();
-        let mut total = Count::default();
-        for part in running {
-            total += part
-                .join()
-                .map_err(|_| miette!("a part of the suite ended early"))??;
-        }
-        Ok(total)
+fn run_parts(parts: Vec<Part>, logs: &Path) -> Result<Count> {
+    parts.into_iter().try_fold(Count::default(), |total, part| {
+        Ok(total + run_part(part, logs)?)
     })
 }
 
@@ -70,6 +62,7 @@ fn run_part(mut part: Part, logs: &Path) -> Result<Count> {
     let path = logs.join(format!("{}.log", part.name));
     let log = File::create(&path).into_diagnostic()?;
     let errors = log.try_clone().into_diagnostic()?;
+    eprint!("{} …\r", part.name);
     let began = Instant::now();
     let command = part.command.stdin(Stdio::null()).stdout(log).stderr(errors);
     let status = command

@@ -20,7 +20,7 @@ const ALONE: &str = "host/bench/systems/stop-self";
 const ORDERER: &str = "orderer";
 const SUBJECT: &str = "subject";
 /// Orders, short and long version.
-const ORDERS: [u64; 2] = [40, 400];
+const ORDERS: [u64; 2] = [20, 400];
 /// Time for a restart, and for what the guest then does.
 const EVERY_US: u64 = 4000;
 /// Nanoseconds of an instruction, as a power of two, and the longest turn of a core.

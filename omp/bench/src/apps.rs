@@ -2,7 +2,7 @@
 //! of EPCC's benchmarks. All runtimes run turn by turn, with fewer threads than cores, as many, and more.
 
 use crate::report::{Report, Row};
-use crate::runtime::{Bench, Runtime, Trouble};
+use crate::runtime::{Bench, Runtime, Trouble, least};
 use crate::turns::{Runs, Work, agree, settle, take_turns};
 
 /// With what makes a turn of some milliseconds.
@@ -56,8 +56,15 @@ const BOUND: f64 = 1.02;
 /// Turns of a process, and how often all run again, in processes of their own, while the ratio is not certain.
 const TURNS: usize = 30;
 const ROUNDS: usize = 3;
-/// Least seconds of a construct's turn on the slowest runtime.
-const TURN: f64 = 0.003;
+/// Seconds of a construct's turn: at least so many on the fastest runtime, unless it takes the slowest one longer than
+/// [`LONGEST_TURN`].
+const TURN: f64 = 0.0015;
+const LONGEST_TURN: f64 = 0.1;
+/// Repetitions of a construct in a turn.
+const FEWEST: u32 = 16;
+const MOST: u32 = 1 << 22;
+/// Runs of which the shortest counts.
+const ATTEMPTS: usize = 3;
 
 /// The runtimes of a row: this one and its peers under their default settings.
 struct Field<'b> {
@@ -92,8 +99,12 @@ impl<'b> Field<'b> {
     }
 }
 
-fn compare(bench: &Bench, name: String, work: &Work<'_>) -> Result<Row, Trouble> {
-    let Field { runtimes, left_out } = Field::new(bench, work)?;
+fn compare(
+    bench: &Bench,
+    name: String,
+    work: &Work<'_>,
+    Field { runtimes, left_out }: Field<'_>,
+) -> Result<Row, Trouble> {
     let mut all: Vec<Runs> = runtimes.iter().map(|_| Runs::default()).collect();
     let ratio = settle(bench, ROUNDS, BOUND, &mut all, |all| {
         take_turns(bench, &runtimes, work, all)
@@ -126,33 +137,44 @@ pub(crate) fn applications(bench: &Bench) -> Result<Report, Trouble> {
                 threads,
                 turns: TURNS,
             };
-            rows.push(compare(bench, name, &work)?);
+            rows.push(compare(bench, name, &work, Field::new(bench, &work)?)?);
         }
     }
     Ok(Report::new("omp-apps", "004 fig. 10", rows))
 }
 
-/// Number of repetitions that take at least [`TURN`] on the slowest runtime.
-fn repetitions(bench: &Bench, construct: &str, threads: u32) -> Result<u32, Trouble> {
-    let mut repetitions = 16;
+/// Number of repetitions of a turn. A run's time includes the start of its threads, which may take longer on a busy machine than all
+/// repetitions: what counts is how much longer four times as many take.
+fn repetitions(
+    bench: &Bench,
+    construct: &str,
+    threads: u32,
+    runtimes: &[&Runtime],
+) -> Result<u32, Trouble> {
+    let mut repetitions = FEWEST;
+    let mut before = vec![f64::INFINITY; runtimes.len()];
     loop {
-        let mut slowest = 0.0f64;
-        for runtime in core::iter::once(&bench.ours).chain(bench.peers.first()) {
+        let mut now = Vec::new();
+        for runtime in runtimes {
             let arguments = [construct, &repetitions.to_string()];
-            let mut fastest = f64::INFINITY;
-            for _ in 0..3 {
-                let lines = bench.run(runtime, threads, "constructs", &arguments, &[])?;
-                let seconds = lines.first().and_then(|line| line.first());
-                fastest = fastest.min(seconds.copied().unwrap_or(f64::NAN));
+            let mut runs = Vec::new();
+            for _ in 0..ATTEMPTS {
+                runs.extend(bench.run(runtime, threads, "constructs", &arguments, &[])?);
             }
-            slowest = slowest.max(fastest);
+            now.push(least(runs.iter().filter_map(|line| line.first().copied())));
         }
-        if slowest >= TURN / 4.0 || repetitions > 1 << 22 {
-            let factor = (TURN / slowest.max(1e-6)).clamp(0.1, 4.0);
-            return Ok((f64::from(repetitions) * factor).max(16.0) as u32);
+        if are_long_enough(&before, &now) || repetitions >= MOST {
+            return Ok(repetitions);
         }
+        before = now;
         repetitions *= 4;
     }
+}
+
+/// Judges the runtimes' seconds for a number of repetitions by those for a quarter of it.
+fn are_long_enough(before: &[f64], now: &[f64]) -> bool {
+    let added = || now.iter().zip(before).map(|(now, before)| now - before);
+    least(added()) >= TURN || added().any(|added| added >= LONGEST_TURN)
 }
 
 /// Makes the table of constructs.
@@ -164,15 +186,31 @@ pub(crate) fn constructs(bench: &Bench) -> Result<Report, Trouble> {
             if !name.contains(&bench.only) {
                 continue;
             }
-            let repetitions = repetitions(bench, construct, threads)?;
-            let work = Work {
+            let work = |repetitions: u32| Work {
                 kernel: "constructs",
                 arguments: vec![construct.into(), repetitions.to_string()],
                 threads,
                 turns: TURNS,
             };
-            rows.push(compare(bench, name, &work)?);
+            let field = Field::new(bench, &work(FEWEST))?;
+            let repetitions = repetitions(bench, construct, threads, &field.runtimes)?;
+            rows.push(compare(bench, name, &work(repetitions), field)?);
         }
     }
     Ok(Report::new("omp-constructs", "004 fig. 9", rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn start_up_is_no_repetition() {
+        let first = [f64::INFINITY; 2];
+        assert!(!are_long_enough(&first, &[LONGEST_TURN * 2.0; 2]));
+        assert!(!are_long_enough(&[0.01, 0.01], &[0.0101, 0.0101]));
+        assert!(!are_long_enough(&[0.01, 0.01], &[0.02, 0.0101]));
+        assert!(are_long_enough(&[0.01, 0.01], &[0.02, 0.0118]));
+        assert!(are_long_enough(&[0.01, 0.01], &[0.2, 0.0101]));
+    }
 }

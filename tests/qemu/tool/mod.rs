@@ -40,10 +40,11 @@ pub(crate) fn checkout() -> PathBuf {
     checkout.canonicalize().expect("the checkout")
 }
 
-/// The tool, built as this program was: it lies in the folder above this program's.
+/// The tool, built as for its own tests: `cargo build` would give its dependencies fewer features and so build them once more. It
+/// lies in the folder above this program's.
 pub(crate) fn tool() -> PathBuf {
     let built = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--profile", "test", "--bin", "bulkhead"])
+        .args(["test", "--quiet", "--no-run", "--test", "commands"])
         .current_dir(checkout())
         .status();
     assert!(built.is_ok_and(|status| status.success()), "the tool");

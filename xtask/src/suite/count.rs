@@ -1,6 +1,6 @@
 //! Test counts in the output of a part
 
-use std::ops::AddAssign;
+use std::ops::Add;
 
 /// Tests that passed and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -9,10 +9,14 @@ pub(super) struct Count {
     pub(super) failed: usize,
 }
 
-impl AddAssign for Count {
-    fn add_assign(&mut self, other: Self) {
-        self.passed += other.passed;
-        self.failed += other.failed;
+impl Add for Count {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            passed: self.passed + other.passed,
+            failed: self.failed + other.failed,
+        }
     }
 }
 
@@ -27,11 +31,10 @@ impl Count {
                 failed: usize::from(!success),
             };
         }
-        let mut count = Self::default();
         let results = output
             .lines()
             .filter(|line| line.starts_with("test result: "));
-        results.filter_map(read).for_each(|one| count += one);
+        let mut count = results.filter_map(read).fold(Self::default(), Self::add);
         if count == Self::default() {
             count = output.lines().rev().find_map(read).unwrap_or_default();
         }

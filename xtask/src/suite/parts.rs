@@ -28,11 +28,21 @@ pub(super) struct Part {
     pub(super) command: Command,
     /// The part counts its tests; otherwise it is one test.
     pub(super) counts: bool,
-    /// The part keeps about one processor busy.
-    pub(super) narrow: bool,
+    pub(super) order: Order,
 }
 
-/// All parts in the order in which they run: quick ones first.
+/// When a part runs.
+#[derive(Clone, Copy)]
+pub(super) enum Order {
+    /// After the part before it: cargo builds one thing at a time in the target folder, and often has work for one processor only.
+    InTurn,
+    /// Beside those: the part keeps about one processor busy, and waits for none of their builds.
+    Beside,
+    /// After all others: the part uses the whole machine, and has cases by the host's clock.
+    Last,
+}
+
+/// All parts, quick ones first.
 pub(super) fn all(workspace: &Workspace, long: bool) -> Vec<Part> {
     let suite = Suite { workspace, long };
     let mut parts = vec![
@@ -50,7 +60,7 @@ pub(super) fn all(workspace: &Workspace, long: bool) -> Vec<Part> {
         suite
             .cargo("unit", &["test", "--quiet", "--no-fail-fast"])
             .counting(),
-        suite.loom().counting().narrow(),
+        suite.loom().counting().ordered(Order::Beside),
     ];
     if long {
         parts.push(suite.ignored().counting());
@@ -59,9 +69,11 @@ pub(super) fn all(workspace: &Workspace, long: bool) -> Vec<Part> {
         parts.push(suite.lint_bridge());
         parts.push(suite.bridge().counting());
     }
-    parts.extend(suite.models().map(Part::counting).map(Part::narrow));
-    parts.extend(suite.omp().map(Part::narrow));
-    parts.extend(suite.emulator().map(Part::counting));
+    let beside = |part: Part| part.ordered(Order::Beside);
+    parts.extend(suite.models().map(Part::counting).map(beside));
+    parts.extend(suite.omp().map(beside));
+    let last = |part: Part| part.counting().ordered(Order::Last);
+    parts.extend(suite.emulator().map(last));
     parts
 }
 
@@ -73,11 +85,8 @@ impl Part {
         }
     }
 
-    fn narrow(self) -> Self {
-        Self {
-            narrow: true,
-            ..self
-        }
+    fn ordered(self, order: Order) -> Self {
+        Self { order, ..self }
     }
 }
 
@@ -103,7 +112,7 @@ impl Suite<'_> {
             name,
             command,
             counts: false,
-            narrow: false,
+            order: Order::InTurn,
         }
     }
 
@@ -223,7 +232,7 @@ impl Suite<'_> {
             name: "models",
             command,
             counts: false,
-            narrow: false,
+            order: Order::InTurn,
         })
     }
 
@@ -236,7 +245,7 @@ impl Suite<'_> {
             name: "omp",
             command,
             counts: false,
-            narrow: false,
+            order: Order::InTurn,
         })
     }
 
