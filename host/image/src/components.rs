@@ -117,9 +117,8 @@ fn wire(archive: &mut Archive, described: &Described<'_>, functions: &[Function]
             reserved: 0,
         };
     }
-    let ends: Vec<ChannelId> = ends::channels(described.system, described.partition)
-        .map(|(id, _)| id)
-        .collect();
+    let ends = ends::channels(described.system, described.partition);
+    let ends: Vec<ChannelId> = ends.map(|(id, _)| id).collect();
     // Of providers of one interface that of the client's own core.
     let provider = |need: &String, core: u32| {
         interfaces.iter().position(|&(name, number)| {
@@ -130,8 +129,8 @@ fn wire(archive: &mut Archive, described: &Described<'_>, functions: &[Function]
     let number = |id: &ChannelId| ends.iter().position(|end| end == id);
     let bits = |found: &mut dyn Iterator<Item = usize>| found.fold(0, |bits, bit| bits | 1 << bit);
     let partition = described.system.partition(described.partition);
-    let recorders = recorders(partition, components);
-    for ((place, component), trace) in archive.wiring.iter_mut().zip(components).zip(recorders) {
+    let places = archive.wiring.iter_mut().zip(components);
+    for ((place, component), trace) in places.zip(recorders(partition, components)) {
         let needs = component.needs.iter();
         let channels = component.channels.iter();
         let name = |id: FunctionId| name_field(&described.system.functions[id.0].name);
