@@ -208,6 +208,8 @@ numbered! {
         Exhausted = 17,
         /// The caller is not in its scheduler's component, or the object is not that scheduler's.
         Foreign = 18,
+        /// The memory has no such page: it is used up.
+        NoMemory = 19,
     }
 }
 

@@ -14,6 +14,7 @@ pub mod component_log;
 pub mod config;
 pub mod device;
 pub mod dispatch;
+pub mod failure;
 pub mod guest;
 pub mod hypercall;
 pub mod kernel;

@@ -10,6 +10,7 @@ use crate::entry::{bulkhead_broken, kernel};
 use crate::machine::{COMPONENT_LOG, FRAMES, Machine, has_long_lines};
 use crate::space::{self, LINEAR, MAIR, TCR};
 use crate::{interrupts, registers};
+use bulkhead_abi::failure::{NO_COMPONENT, NO_GUEST_INFO, NO_IDENTITIES, NO_LINES, NO_MEMORY};
 use bulkhead_abi::guest::{GUEST_MAGIC, GuestInfo, GuestPage, WINDOW_BYTES};
 use bulkhead_abi::kernel::{ARCHIVE_MAGIC, Archive, KERNEL_STACK_BYTES, MAX_CORES};
 use bulkhead_abi::{PAGE_SIZE, VERSION, component_log};
@@ -101,13 +102,6 @@ _start_core:
     stack = const STACK_BYTES,
     core_stack = const 8 * Core::STACK,
 );
-
-/// Codes for the monitor if there is nothing to start; the numbers are ASCII.
-const NO_GUEST_INFO: u64 = 0x4e4f_494e;
-const NO_COMPONENT: u64 = 0x4e4f_434f;
-const NO_MEMORY: u64 = 0x4e4f_4d45;
-const NO_IDENTITIES: u64 = 0x4e4f_4944;
-const NO_LINES: u64 = 0x4e4f_4c49;
 
 /// Goes on in Rust; comes back when the first thread is ready to run.
 #[unsafe(no_mangle)]

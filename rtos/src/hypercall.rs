@@ -4,13 +4,6 @@ use crate::registers::{hypervisor_call, relax, wait_for_interrupt};
 use bulkhead_abi::hypercall::{ATTACH, CONTROL, Control, DOORBELL, FAIL, OK, UP};
 use core::fmt;
 
-/// Code of [`fail`]: `x0` named no guest information page of this version.
-pub const NO_GUEST_INFO: u64 = 0x4e4f_494e;
-/// Code of [`fail`]: the application ended.
-pub const APPLICATION_ENDED: u64 = 0x454e_4445;
-/// Code of [`fail`]: a Rust panic.
-pub const PANIC: u64 = 0x5041_4e49;
-
 /// A refusal, as the monitor numbers it ([`bulkhead_abi::hypercall`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused(pub i64);

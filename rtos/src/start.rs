@@ -6,6 +6,7 @@
 
 use crate::stack::Stack;
 use crate::{System, console, exception, hypercall, interrupt, mmu, registers, trace};
+use bulkhead_abi::failure;
 use bulkhead_rtos_core::translation::{MAIR, TCR};
 use core::arch::global_asm;
 
@@ -117,14 +118,14 @@ extern "C" fn bulkhead_first_core(info_address: u64) -> ! {
     mmu::take_over();
     FIRST_STACK.guards().into_iter().for_each(mmu::unmap_page);
     let Ok(system) = System::read(info_address) else {
-        hypercall::fail(hypercall::NO_GUEST_INFO);
+        hypercall::fail(failure::NO_GUEST_INFO);
     };
     console::open(&system);
     trace::open(&system);
     interrupt::start_core(0);
     exception::let_in();
     bulkhead_application(&system);
-    hypercall::fail(hypercall::APPLICATION_ENDED);
+    hypercall::fail(failure::APPLICATION_ENDED);
 }
 
 /// Goes on in Rust on a further core.

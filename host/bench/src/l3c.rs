@@ -30,7 +30,8 @@ const WIRE_NS: u64 = 100_000;
 const SLOTS_SYSTEM: &str = "host/bench/systems/l3c-slots";
 /// Lengths, milliseconds.
 const SLOTS: [u64; 6] = [50, 20, 10, 5, 2, 1];
-/// Of the shortest slots' throughput beside the longest's: less than all of it, since deciding takes time.
+/// Of the shortest slots' throughput beside the longest's: less than all of it, since deciding takes time. Work is counted in
+/// pieces of equal instructions.
 const ALL: f64 = 1.0;
 /// Of the shortest slots' latency beside the longest's.
 const TENTH: f64 = 0.1;

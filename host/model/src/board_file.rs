@@ -10,8 +10,8 @@ use crate::draft::{Field, Section, display, join};
 use crate::registry::BOARD;
 use crate::rules::shape::syntax;
 use crate::rules::system::{
-    board_cores, board_dma, board_firmware, board_guest, board_inconsistent, board_memory,
-    board_streams, unknown_board,
+    board_cores, board_dma, board_figures, board_firmware, board_guest, board_inconsistent,
+    board_memory, board_streams, unknown_board,
 };
 use crate::shape;
 use crate::source::Sources;
@@ -84,11 +84,13 @@ fn read(text: &str, base: usize, report: &mut Report) -> Option<Board> {
     errors
         .iter()
         .for_each(|error| findings.add(syntax::broken(error)));
-    shape::check(&mut table, BOARD, errors.is_empty(), &mut findings);
+    let whole = errors.is_empty().then_some(base);
+    shape::check(&mut table, BOARD, whole, &mut findings);
     board_inconsistent::check_lists(&table, &mut findings);
     let board = (!findings.has_errors()).then(|| board(&table)).flatten();
     if let Some(board) = &board {
         board_inconsistent::check(board, &table, &mut findings);
+        board_figures::check(board, &table, &mut findings);
         board_cores::check(board, &table, &mut findings);
         board_memory::check(board, &table, &mut findings);
         board_firmware::check(board, &table, &mut findings);

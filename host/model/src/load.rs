@@ -115,7 +115,8 @@ fn check_once(
     let flow = overrides.flow.iter();
     flow.for_each(|flow| overrides::add_pipe(flow, &mut table, &mut sources, &mut report));
     let mut misshapen = Report::default();
-    shape::check(&mut table, DESCRIPTION, errors.is_empty(), &mut misshapen);
+    let whole = errors.is_empty().then_some(0);
+    shape::check(&mut table, DESCRIPTION, whole, &mut misshapen);
     let torn = errors.iter().filter(|error| syntax::is_structural(error));
     misshapen.keep_before(torn.map(|error| error.span.start).min());
     report.take(misshapen);

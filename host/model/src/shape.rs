@@ -14,16 +14,22 @@ use crate::rules::shape::{
 };
 use crate::source::Span;
 
-/// Checks a file. `whole` says that nothing of it got lost, so that what is missing is missing.
-pub(crate) fn check(table: &mut Table, registry: Registry, whole: bool, report: &mut Report) {
+/// Checks a file. `whole` is the offset of its start if no part of it was lost: then keys that are not found are missing.
+pub(crate) fn check(
+    table: &mut Table,
+    registry: Registry,
+    whole: Option<usize>,
+    report: &mut Report,
+) {
+    let start = whole.unwrap_or(0);
     let owner = Owner {
         path: "",
         name: String::new(),
-        span: 0..0,
+        span: start..start,
     };
     Checker {
         registry,
-        whole,
+        whole: whole.is_some(),
         report,
     }
     .table(table, &owner);

@@ -5,8 +5,8 @@ use bulkhead_abi::status::{CAUSE_NAMES, Cause};
 use bulkhead_model::board::Device;
 use bulkhead_model::pipes::{Pipe, solved};
 use bulkhead_model::system::{
-    Channel, ChannelId, Clock, Component, Console, Criticality, End, Image, Kind, Partition,
-    PartitionId, System,
+    Channel, ChannelId, Clock, Component, Console, Criticality, End, Image, Initrd, Kind,
+    Partition, PartitionId, System,
 };
 
 use std::collections::BTreeMap;
@@ -191,6 +191,13 @@ fn partition(
             })
             .collect(),
         announces: matches!(partition.image, Image::Components(_)),
+        has_agent: matches!(
+            partition.image,
+            Image::Linux {
+                initrd: Initrd::Agent,
+                ..
+            }
+        ),
         heartbeat_ns: partition.heartbeat_ns,
         foreseen: foreseen(partition),
         deadlines: deadlines(partition),

@@ -9,6 +9,7 @@
 
 pub mod arena;
 pub mod blob;
+mod boot_memory;
 pub mod bridge;
 pub mod cores;
 pub mod device_tree;

@@ -140,6 +140,9 @@ pub struct PartitionManifest {
     /// Its image runs on the kernel: the runtime announces that the partition is up.
     #[serde(default)]
     pub announces: bool,
+    /// Its initial file system starts the agent, which announces that the partition is up.
+    #[serde(default)]
+    pub has_agent: bool,
     /// Longest silence of its heartbeat, nanoseconds, if the description names one.
     #[serde(default)]
     pub heartbeat_ns: Option<u64>,

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use bulkhead_abi::guest::GuestPage;
+use bulkhead_abi::kernel::{ARCHIVE_MAGIC, Archive};
 use bulkhead_formats::address::Ipa;
 use bulkhead_formats::region::Range;
-use bulkhead_model::system::{Image, PartitionId, System};
+use bulkhead_model::system::{Image, PartitionId, Program, System};
+use zerocopy::FromBytes;
 
+use crate::boot_memory::BootMemory;
 use crate::cores::{self, CoreMap};
 use crate::device_tree;
 use crate::error::PlanError;
@@ -138,6 +142,7 @@ impl StartBuilder<'_> {
         let cores = self.cores.of_partition[self.id.0].len();
         let functions = guest_page::functions(self.system, self.buses, self.id, self.distance);
         let page = guest_page::bytes(&facts, &self.argument(), cores, &functions)?;
+        self.check_boot_memory(image, &page)?;
         let [page_ipa, size] = self.window.place(Purpose::GuestPage(self.id));
         let page = Piece::new(Ipa(page_ipa), page);
         all.extend(loads(&[page], Range::sized(page_ipa, size), Rest::Zero));
@@ -209,6 +214,68 @@ impl StartBuilder<'_> {
             return Err(PlanError::new("device-tree-room", message, help).at(&partition.span));
         }
         Ok(Some(bytes))
+    }
+
+    /// Memory, and pages of schedulers, must suffice for what components take at their start.
+    fn check_boot_memory(&self, image: &GuestImage, page: &[u8]) -> Result<(), PlanError> {
+        let partition = self.system.partition(self.id);
+        let Image::Components(components) = &partition.image else {
+            return Ok(());
+        };
+        let archives = image.pieces.iter().filter_map(|piece| {
+            let (archive, _) = Archive::ref_from_prefix(&piece.bytes).ok()?;
+            (archive.magic == ARCHIVE_MAGIC).then_some((piece, archive))
+        });
+        let pages = GuestPage::ref_from_prefix(page);
+        let (Some((piece, archive)), Ok((page, _))) = (archives.last(), pages) else {
+            return Ok(());
+        };
+        let is = |number: usize, name: &str| {
+            let component = components.get(number);
+            component.is_some_and(
+                |one| matches!(&one.program, Program::Crate(program) if program == name),
+            )
+        };
+        let boot = BootMemory {
+            start: self.system.board.ram_of(partition.kind),
+            address: piece.ipa.0,
+            archive: (archive, &piece.bytes),
+            page,
+            is_standard: is(0, "bulkhead-boot"),
+        };
+        let kib = |bytes: u64| bytes.div_ceil(1024);
+        let name = &partition.name;
+        let least = boot.least();
+        if let Some(least) = least.filter(|least| *least > partition.memory) {
+            let message = format!(
+                "partition `{name}` needs {} KiB of memory until its components run: kernel and images {} KiB, tables, \
+                 stacks and memory of components the rest; it has {} KiB",
+                kib(least),
+                kib(boot.images()),
+                kib(partition.memory)
+            );
+            let help = format!("`partition.{name}.memory = \"{} KiB\"` or more", kib(least));
+            return Err(PlanError::new("boot-memory", message, &help).at(&partition.span));
+        }
+        let standard = |number| is(number, "bulkhead-scheduler");
+        let Some((number, [needed, there])) = boot.crowded_scheduler(standard) else {
+            return Ok(());
+        };
+        let (Some(component), page) = (components.get(number), bulkhead_abi::PAGE_SIZE) else {
+            return Ok(());
+        };
+        let message = format!(
+            "scheduler `{name}.{}` needs {} KiB for its threads and budgets, and has {} KiB",
+            component.name,
+            kib(needed * page),
+            kib(there * page)
+        );
+        let help = format!(
+            "`partition.{name}.component.{}.memory = \"{} KiB\"` or more",
+            component.name,
+            kib(needed * page)
+        );
+        Err(PlanError::new("scheduler-memory", message, &help).at(&component.span))
     }
 
     /// Every piece, and the entry, must lie in the partition's memory.

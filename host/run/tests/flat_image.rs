@@ -99,6 +99,7 @@ fn partition() -> PartitionManifest {
         component_log: None,
         doorbells: Vec::new(),
         announces: false,
+        has_agent: false,
         heartbeat_ns: None,
         foreseen: Vec::new(),
         deadlines: Default::default(),

@@ -185,6 +185,6 @@ pub(crate) fn page_of(memory: Slot<'_>, number: u64) -> Result<Ref, Status> {
     if number < memory.detail() {
         Ok(memory.object().plus(number))
     } else {
-        Err(Status::BadArgument)
+        Err(Status::NoMemory)
     }
 }

@@ -50,7 +50,10 @@ fn run(mut first: First) -> ! {
             // SAFETY: the program's own.
             unsafe { slite_main() }
         }
-        Err(status) => status as i32,
+        Err(status) => {
+            console::print(format_args!("not started: {status:?}"));
+            status as i32
+        }
     };
     bulkhead_libc::flush();
     if code == OK {

@@ -45,6 +45,11 @@ pub fn open(region: Region<'static>, bytes: u64) {
     }
 }
 
+/// Closes the console: nothing is printed any more.
+pub fn close() {
+    set(Way::Closed);
+}
+
 /// Prints from now on through the interface behind the capability at `slot`.
 pub fn open_through(slot: u64) {
     set(Way::Interface(slot));

@@ -61,16 +61,15 @@ impl Load {
     }
 }
 
-/// Nanoseconds of a piece of endless work.
-const PIECE: u64 = 10_000;
+/// Rounds of a piece of endless work.
+const PIECE: u64 = 625;
 
-impl Load {
-    /// Computes without end; counts pieces of 10 us.
-    pub fn endless(&self, pieces: &AtomicU64) -> ! {
-        loop {
-            self.compute(PIECE);
-            pieces.fetch_add(1, Relaxed);
-        }
+/// Computes without end; counts pieces. A piece is a fixed number of rounds: if it were a time, another core that starts
+/// while the loop is timed would change the work of all pieces, and the counts of two runs could not be compared.
+pub fn endless(pieces: &AtomicU64) -> ! {
+    loop {
+        rounds(PIECE);
+        pieces.fetch_add(1, Relaxed);
     }
 }
 

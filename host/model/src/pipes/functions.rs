@@ -128,7 +128,8 @@ pub fn check(name: String, text: &str) -> Result<Pipes, Vec<Diagnostic>> {
     errors
         .iter()
         .for_each(|error| report.add(syntax::broken(error)));
-    shape::check(&mut table, FUNCTIONS, errors.is_empty(), &mut report);
+    let whole = errors.is_empty().then_some(0);
+    shape::check(&mut table, FUNCTIONS, whole, &mut report);
     let pipes = read(&table, &mut report);
     let refused = report.has_errors();
     let found = report.finish(&Arc::new(sources));

@@ -133,7 +133,7 @@ pub(super) const KEYS: &[Key] = &[
     fact(
         "timer.frequency",
         Shape::Number(1, 10_000_000_000),
-        "Ticks per second. Boot compares it with `CNTFRQ_EL0`, which firmware sets.",
+        "Ticks per second, 1 MHz to 1 GHz. Boot compares it with `CNTFRQ_EL0`, which firmware sets.",
         "timer.frequency = 62_500_000",
     ),
     section(

@@ -185,6 +185,9 @@ pub struct TaskReport {
     /// Jobs that ended later.
     #[serde(default)]
     pub late: u64,
+    /// Time of the first job that was late or skipped, seconds of the machine's clock.
+    #[serde(default)]
+    pub broken_s: Option<f64>,
     /// Releases without a job at the end of the run.
     #[serde(default)]
     pub unserved: u64,

@@ -52,6 +52,8 @@ struct Task {
     ended: bool,
     deadline_ns: Option<u64>,
     late: u64,
+    /// Time of the first late or skipped job.
+    broken_ns: Option<u64>,
     worst_response_ns: u64,
     lateness: Durations,
     execution: Durations,
@@ -99,6 +101,7 @@ impl Events {
             OVERRUN => {
                 if let Some(task) = slot(&mut self.tasks, by, name) {
                     task.overruns = task.overruns.saturating_add(event.a.max(1));
+                    task.broken_ns.get_or_insert(clock.ns(event.ticks));
                 }
             }
             SENT => self.messages.sent(by, &name),
@@ -147,6 +150,9 @@ impl Events {
                 .deadline_ns
                 .is_some_and(|deadline| response_ns > deadline);
             task.late += u64::from(late);
+            if late {
+                task.broken_ns.get_or_insert(release_ns);
+            }
         }
     }
 
@@ -217,6 +223,7 @@ impl Events {
             overruns: task.overruns,
             deadline_ns: task.deadline_ns,
             late: task.late,
+            broken_s: task.broken_ns.map(|ns| ns as f64 / 1e9),
             unserved: task.unserved(end_ns),
             newest_s: task.newest_ns as f64 / 1e9,
             worst_response_ns: task.worst_response_ns,

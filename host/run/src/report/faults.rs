@@ -6,6 +6,7 @@
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::component::IDENTITY;
 use bulkhead_abi::component_log::{ComponentFault, ENDED};
+use bulkhead_abi::failure;
 use bulkhead_abi::kernel::STACK_TOP;
 use bulkhead_abi::status::{ACTION_NAMES, CAUSE_NAMES, Cause, FaultRecord};
 use bulkhead_formats::syndrome::{Deed, deed};
@@ -334,6 +335,13 @@ impl FaultReport {
         self.action.is_empty()
     }
 
+    /// Reason that an image gave for a failure, if its code has one.
+    #[must_use]
+    pub fn reason(&self) -> Option<&'static str> {
+        let failed = self.component.is_none() && self.cause == "panic";
+        failure::reason(self.esr).filter(|_| failed)
+    }
+
     /// Name of the partition or component, as `run.waive` names it.
     #[must_use]
     pub fn subject(&self) -> String {
@@ -368,6 +376,9 @@ impl FaultReport {
         }
         if self.cause == "panic" {
             let _ = write!(text, " with code {:#x}", self.esr);
+            if let Some(reason) = self.reason() {
+                let _ = write!(text, ": {reason}");
+            }
         }
         if let Some(place) = &self.place {
             let _ = write!(text, " in {place}");

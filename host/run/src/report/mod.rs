@@ -8,6 +8,7 @@ mod digest;
 mod events;
 mod executing;
 mod faults;
+mod injection;
 mod messages;
 mod paths;
 mod place;

@@ -50,6 +50,9 @@ pub struct PathReport {
     pub bound_ns: Option<u64>,
     /// Messages that took longer.
     pub late: u64,
+    /// Time of the first message that was late or came after a lost one, seconds of the machine's clock.
+    #[serde(default)]
+    pub broken_s: Option<f64>,
     /// Largest part of the messages that is lost, as proven.
     pub loss_bound: Option<f64>,
     /// Messages per second that are required.
@@ -60,6 +63,9 @@ pub struct PathReport {
     /// Greatest age of what such a job read, nanoseconds.
     #[serde(default)]
     pub oldest_ns: u64,
+    /// Seconds from the newest restart of one of its partitions to the end of the run, if no message left it since.
+    #[serde(default)]
+    pub out_s: Option<f64>,
     /// Stages of the pipe, wherever they run, of which jobs needed more than their budget.
     #[serde(default)]
     pub overruns: Vec<OverrunReport>,
@@ -109,6 +115,8 @@ struct Path {
     /// Time between messages in which a partition started anew.
     outage_ns: u64,
     late: u64,
+    /// Time of the first message that was late or came after a lost one.
+    broken_ns: Option<u64>,
     newest: u32,
     /// When the newest entered.
     entered_ns: u64,
@@ -217,10 +225,15 @@ impl Paths {
 
     /// Returns `true` if a partition with a part in the pipe started anew within that time.
     fn has_restarted(&self, within: RangeInclusive<u64>, by: usize, name: &str) -> bool {
-        let mut restarts = self.restarts.iter();
-        restarts.any(|(one, times)| {
-            times.iter().any(|time| within.contains(time)) && self.takes_part(*one, by, name)
-        })
+        self.newest_restart(within, by, name).is_some()
+    }
+
+    /// Returns the time of the newest of these restarts.
+    fn newest_restart(&self, within: RangeInclusive<u64>, by: usize, name: &str) -> Option<u64> {
+        let restarts = self.restarts.iter();
+        let of_pipe = restarts.filter(|(one, _)| self.takes_part(**one, by, name));
+        let times = of_pipe.flat_map(|(_, times)| times);
+        times.copied().filter(|time| within.contains(time)).max()
     }
 
     /// Partition `by` was stopped at that time, and starts anew if `restarts`: what it runs then is described.
@@ -288,11 +301,17 @@ impl Paths {
                 path.outage_ns += at.saturating_sub(path.last_ns);
             } else {
                 path.lost += missing;
+                if missing > 0 {
+                    path.broken_ns.get_or_insert(at);
+                }
             }
         }
         path.gap = false;
         path.delivered += 1;
-        path.late += u64::from(bound.is_some_and(|bound| delay > bound));
+        if bound.is_some_and(|bound| delay > bound) {
+            path.late += 1;
+            path.broken_ns.get_or_insert(at);
+        }
         path.newest = event.sequence;
         path.last_ns = at;
         path.entered_ns = clock.ns(event.a);
@@ -351,14 +370,17 @@ impl Paths {
             let who = names.get(*partition).map_or("", String::as_str);
             let span = path.last_ns.saturating_sub(path.first_ns) as f64 / 1e9;
             // Nothing has left since the newest restart.
-            let is_out = self.has_restarted(path.entered_ns..=end_ns, *partition, name);
-            let end_ns = if is_out { path.last_ns } else { end_ns };
+            let out_since = self.newest_restart(path.entered_ns..=end_ns, *partition, name);
+            let out_s = out_since.map(|since| end_ns.saturating_sub(since) as f64 / 1e9);
+            let is_stopped = self.is_stopped(*partition, name);
+            let end_ns = out_since.map_or(end_ns, |_| path.last_ns);
             let report = PathReport {
                 delivered: path.delivered,
                 lost: path.lost,
                 before: path.before,
                 lost_by_restarts: path.lost_by_restarts,
                 late: path.late,
+                broken_s: path.broken_ns.map(|ns| ns as f64 / 1e9),
                 rate: match path.delivered {
                     0 | 1 => 0.0,
                     count => (count - 1) as f64 / span.max(1e-9),
@@ -369,8 +391,9 @@ impl Paths {
                     .saturating_sub(path.outage_ns) as f64
                     / 1e9,
                 required_rate: known
-                    .filter(|_| !self.is_stopped(*partition, name))
+                    .filter(|_| !is_stopped)
                     .and_then(|path| path.throughput),
+                out_s: out_s.filter(|_| !is_stopped),
                 ..report(who, name, known)
             };
             self.with_stages(report, *partition, *number)

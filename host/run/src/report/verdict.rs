@@ -3,7 +3,7 @@
 //! A run passes if each promise was kept: every bound, deadline, rate and loss that the description states, every partition
 //! and thread alive, and nothing unseen that a promise depends on. A promise that cannot be judged is broken. The description
 //! waives by name (`run.waive`), and findings that are waived are listed, but decide nothing. The name of a partition covers
-//! its components, pipes and tasks. Findings about a partition with a requested fault (`--fault`) are treated the same. A fault is
+//! its components, pipes and tasks. What a requested fault (`--fault`) causes is treated the same ([`super::injection`]). A fault is
 //! foreseen if the description names the action of its cause and its partition runs at the end.
 
 use bulkhead_plan::manifest::{Manifest, PartitionManifest, PathManifest};
@@ -15,12 +15,16 @@ use crate::figures::{Kind, counted, duration};
 use crate::report::contents::{PartitionReport, Report, TaskReport};
 use crate::report::executing::{ExecutingReport, at_the_end};
 use crate::report::faults::FaultReport;
+use crate::report::injection::Injections;
 use crate::report::paths::PathReport;
 use crate::report::stages::EarlyReport;
 use crate::run::Ended;
 
 /// Silence after which a partition hangs, if the description names no heartbeat; seconds.
 const SILENCE_S: f64 = 0.5;
+
+/// Silence after which a partition or a task has stopped by the clock of the host, which can halt an emulated core for a second.
+const HOST_SILENCE_S: f64 = 5.0;
 
 /// Time that a partition without a heartbeat may take to start again, if it announces that it is up: Linux boots in about a second.
 const START_S: f64 = 4.0;
@@ -33,6 +37,9 @@ const UNJUDGED: &str = "guarantees";
 pub struct Verdict {
     /// No promise was broken.
     pub pass: bool,
+    /// Times were those of the host's clock, so that deadlines, bounds and rates were not judged.
+    #[serde(default)]
+    pub is_untimed: bool,
     /// Broken promises that decide.
     pub broken: Vec<Finding>,
     /// Broken promises that the description waives, or that follow from a requested fault.
@@ -46,6 +53,18 @@ pub struct Finding {
     pub subject: String,
     /// The broken promise, in words.
     pub what: String,
+    /// A requested fault caused it.
+    #[serde(skip)]
+    is_injected: bool,
+}
+
+impl Finding {
+    fn injected(self, is_injected: bool) -> Self {
+        Self {
+            is_injected,
+            ..self
+        }
+    }
 }
 
 impl Verdict {
@@ -53,13 +72,17 @@ impl Verdict {
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = match self.broken.len() {
+            0 if self.is_untimed => {
+                "PASS: every promise was kept, times aside, which the host's clock cannot judge\n"
+                    .to_owned()
+            }
             0 => "PASS: every promise was kept\n".to_owned(),
             1 => "FAIL: 1 promise was broken\n".to_owned(),
             count => format!("FAIL: {count} promises were broken\n"),
         };
         let lines = self.broken.iter().map(|one| ("", one));
         let waived = self.waived.iter().map(|one| ("does not count: ", one));
-        for (mark, Finding { subject, what }) in lines.chain(waived) {
+        for (mark, Finding { subject, what, .. }) in lines.chain(waived) {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "  {mark}{subject}: {what}");
         }
@@ -70,14 +93,18 @@ impl Verdict {
 /// Judges `report`, a run of `manifest`.
 pub(crate) fn judge(report: &Report, manifest: &Manifest) -> Verdict {
     let mut findings = run_findings(report);
+    let injections = Injections::new(report, &manifest.injected);
     for (described, partition) in manifest.partitions.iter().zip(&report.partitions) {
-        findings.extend(partition_findings(report, described, partition, manifest));
+        let found = partition_findings(report, described, partition, manifest);
+        let is_injected = injections.ended(&described.name) && is_outage(report, partition);
+        findings.extend(found.map(|one| one.injected(is_injected)));
     }
     for fault in &report.faults {
         let mut described = manifest.partitions.iter();
         let described = described.find(|one| one.name == fault.partition);
         if !described.is_some_and(|one| is_foreseen(one, fault)) {
-            findings.push(finding(&fault.subject(), fault_text(fault)));
+            let found = finding(&fault.subject(), fault_text(fault));
+            findings.push(found.injected(injections.caused(fault)));
         }
     }
     findings.extend(
@@ -94,12 +121,21 @@ pub(crate) fn judge(report: &Report, manifest: &Manifest) -> Verdict {
         {
             first.push_str(&at_the_end(&report.executing, &path.partition));
         }
-        broken.into_iter().map(move |what| finding(&subject, what))
+        let is_injected = injections.precedes(&path.partition, path.broken_s);
+        broken
+            .into_iter()
+            .map(move |what| finding(&subject, what).injected(is_injected))
     }));
-    if report.kind != Kind::Emulated {
-        let tasks = report.tasks.iter();
-        findings.extend(tasks.filter_map(|task| task_finding(task, &report.executing)));
-    }
+    let tasks = report.tasks.iter();
+    let tasks = tasks.filter_map(|task| match report.kind {
+        Kind::Emulated => untimed(task, report.length_s),
+        _ => Some(task.clone()),
+    });
+    findings.extend(tasks.filter_map(|task| {
+        let is_injected = injections.precedes(&task.partition, task.broken_s);
+        let found = task_finding(&task, &report.executing)?;
+        Some(found.injected(is_injected))
+    }));
     let unjudged: Vec<_> = manifest
         .partitions
         .iter()
@@ -108,13 +144,20 @@ pub(crate) fn judge(report: &Report, manifest: &Manifest) -> Verdict {
                 .iter()
                 .any(|found| covers(&one.name, &found.subject))
         })
-        .filter_map(|one| unjudged(report, one, &manifest.paths))
+        .filter_map(|one| {
+            let found = unjudged(report, one, &manifest.paths)?;
+            Some(found.injected(injections.precedes(&one.name, None)))
+        })
         .collect();
     findings.extend(unjudged);
-    sort(findings, manifest)
+    Verdict {
+        is_untimed: report.kind == Kind::Emulated,
+        ..sort(findings, manifest)
+    }
 }
 
-/// Returns a finding if no guarantee shows whether the programs of a partition on the kernel worked after its start. A thread
+/// Returns a finding if no guarantee shows whether the programs of a partition on the kernel, or of a Linux without the agent,
+/// worked after its start. A thread
 /// that never gives way starves other threads, and only tasks, pipes and heartbeats show that.
 fn unjudged(
     report: &Report,
@@ -131,7 +174,12 @@ fn unjudged(
             .iter()
             .any(|task| task.partition == *name && task.jobs > 0)
         || stages.any(|stage| stage.partition == *name);
-    (described.announces && partition.state == "up" && !is_judged).then(|| {
+    // Nothing else shows that a Linux without the agent has started at all.
+    let is_expected = match described.announces {
+        true => partition.state == "up",
+        false => described.kind == "linux" && !described.has_agent,
+    };
+    (is_expected && !is_judged).then(|| {
         finding(
             &format!("{name}/{UNJUDGED}"),
             format!(
@@ -146,7 +194,13 @@ fn finding(subject: &str, what: impl Into<String>) -> Finding {
     Finding {
         subject: subject.into(),
         what: what.into(),
+        is_injected: false,
     }
+}
+
+/// Returns `true` if a partition is down, or so early in a start that it may still be starting.
+fn is_outage(report: &Report, partition: &PartitionReport) -> bool {
+    partition.state == "down" || report.length_s - partition.since_s <= START_S
 }
 
 /// Findings about the run as a whole: its length, and what the tool did not see.
@@ -190,10 +244,19 @@ fn partition_findings(
     let last = own.max_by(|a, b| a.last_s.total_cmp(&b.last_s));
     let handed_over = last.is_some_and(|fault| fault.action == "failover");
     let what = match partition.state.as_str() {
-        "down" if handed_over || is_standby && partition.epoch == 0 => return None,
+        "down" if handed_over => heir_finding(report, described)?,
+        "down" if is_standby && partition.epoch == 0 => return None,
         "down" => match last {
             Some(fault) if fault.cause == "off" || fault.cause == "control" => return None,
-            Some(fault) => format!("halted after `{}` at {:.6} s", fault.cause, fault.last_s),
+            Some(fault) => {
+                let reason = fault.reason().map(|reason| format!(": {reason}"));
+                format!(
+                    "halted after `{}` at {:.6} s{}",
+                    fault.cause,
+                    fault.last_s,
+                    reason.unwrap_or_default()
+                )
+            }
             None => "halted".into(),
         },
         "starting" => unannounced(report.length_s, described, partition)?,
@@ -207,6 +270,13 @@ fn partition_findings(
     Some(finding(&described.name, what))
 }
 
+/// Returns a finding if the standby to which a partition was handed over has not started.
+fn heir_finding(report: &Report, partition: &PartitionManifest) -> Option<String> {
+    let heir = partition.standby.as_ref()?;
+    let started = report.partition(heir).is_some_and(|heir| heir.epoch > 0);
+    (!started).then(|| format!("was handed over to `{heir}`, which never started"))
+}
+
 /// Returns a finding if a partition that is starting should have announced that it is up.
 fn unannounced(
     length_s: f64,
@@ -217,8 +287,17 @@ fn unannounced(
         return Some("never announced that it is up".into());
     }
     let since_s = partition.since_s;
-    (partition.announced && length_s - since_s > START_S)
+    let is_expected = partition.announced || described.has_agent;
+    (is_expected && length_s - since_s > START_S)
         .then(|| format!("did not announce that it is up since its start at {since_s:.3} s"))
+}
+
+/// Returns the silence after which a partition or a task has stopped, seconds.
+const fn longest_silence(kind: Kind) -> f64 {
+    match kind {
+        Kind::Emulated => HOST_SILENCE_S,
+        _ => SILENCE_S,
+    }
 }
 
 /// Returns a finding if the runtime of a partition beats no longer.
@@ -230,7 +309,7 @@ fn silence(
     let last = partition.last_sign_s.filter(|_| described.announces)?;
     let admitted = described.heartbeat_ns.map_or(0.0, |ns| 2e-9 * ns as f64);
     let silent = report.length_s - last;
-    (silent > admitted.max(SILENCE_S) && report.kind != Kind::Emulated)
+    (silent > admitted.max(longest_silence(report.kind)))
         .then(|| format!("hangs: its last sign of life came at {last:.3} s"))
 }
 
@@ -250,6 +329,16 @@ fn fault_text(fault: &FaultReport) -> String {
         true => format!("{}, so they could not be judged", fault.what()),
         false => format!("no policy foresaw this fault: {}", fault.sentence()),
     }
+}
+
+/// Returns what can be judged of a task by the clock of the host: whether it has jobs at all, and whether it was served at the end.
+fn untimed(task: &TaskReport, length_s: f64) -> Option<TaskReport> {
+    let is_over = length_s - task.newest_s > HOST_SILENCE_S;
+    is_over.then(|| TaskReport {
+        late: 0,
+        overruns: 0,
+        ..task.clone()
+    })
 }
 
 fn task_finding(task: &TaskReport, executing: &[ExecutingReport]) -> Option<Finding> {
@@ -317,6 +406,12 @@ impl PathReport {
             ));
         }
         broken.extend(self.slow().filter(|_| timed && all > 0));
+        let out_s = self.out_s.filter(|out_s| *out_s > START_S);
+        if let (Some(out_s), Some(_), true) = (out_s, self.required_rate, timed) {
+            broken.push(format!(
+                "no message came through it in the {out_s:.3} s after the newest restart of one of its partitions"
+            ));
+        }
         // A budget is a time, too.
         broken.extend(self.overruns.iter().filter(|_| timed).map(|one| {
             let stopped = if one.stopped {
@@ -356,12 +451,13 @@ impl PathReport {
 fn sort(mut findings: Vec<Finding>, manifest: &Manifest) -> Verdict {
     let mut seen = BTreeSet::new();
     findings.retain(|one| seen.insert((one.subject.clone(), one.what.clone())));
-    let names = || manifest.waive.iter().chain(&manifest.injected);
+    let is_named = |one: &Finding| manifest.waive.iter().any(|name| covers(name, &one.subject));
     let (waived, broken): (Vec<_>, Vec<_>) = findings
         .into_iter()
-        .partition(|one| names().any(|name| covers(name, &one.subject)));
+        .partition(|one| one.is_injected || is_named(one));
     Verdict {
         pass: broken.is_empty(),
+        is_untimed: false,
         broken,
         waived,
     }
@@ -438,6 +534,12 @@ mod tests {
             }],
             ..path()
         };
+        let out = |out_s| PathReport {
+            out_s: Some(out_s),
+            ..path()
+        };
+        assert_eq!(out(1.0).broken(true), Vec::<String>::new(), "it starts");
+        assert_eq!(out(5.0).broken(true).len(), 1, "nothing since a restart");
         assert_eq!(overran.broken(true).len(), 1);
         assert!(overran.broken(false).is_empty());
         assert!(
@@ -525,6 +627,17 @@ mod tests {
             heartbeat_ns: None,
             ..described.clone()
         };
+        // If the agent never starts, the partition never announces itself.
+        let with_agent = PartitionManifest {
+            has_agent: true,
+            ..linux.clone()
+        };
+        let mute = PartitionReport {
+            announced: false,
+            ..starting.clone()
+        };
+        assert_eq!(unannounced(20.0, &linux, &mute), None);
+        assert!(unannounced(20.0, &with_agent, &mute).is_some());
         let at = |length_s| unannounced(length_s, &linux, &starting);
         let late = "did not announce that it is up since its start at 5.500 s";
         assert_eq!([at(9.0), at(10.0)], [None, Some(late.into())]);
@@ -558,6 +671,157 @@ mod tests {
             ..described
         };
         assert_eq!(unjudged(&silent, &bare, &[]), None);
+        let linux = PartitionManifest {
+            kind: "linux".into(),
+            ..bare
+        };
+        let with_agent = PartitionManifest {
+            has_agent: true,
+            ..linux.clone()
+        };
+        assert!(unjudged(&silent, &linux, &[]).is_some());
+        assert_eq!(unjudged(&silent, &with_agent, &[]), None);
+    }
+
+    /// Judges a run with these faults of `control`, of which one was requested.
+    fn judged(faults: Vec<FaultReport>, tasks: Vec<TaskReport>) -> Verdict {
+        let manifest = Manifest {
+            partitions: vec![component(false)],
+            injected: vec!["control".into()],
+            ..manifest()
+        };
+        let partition = PartitionReport {
+            name: "control".into(),
+            state: "up".into(),
+            last_sign_s: Some(1.0),
+            ..PartitionReport::default()
+        };
+        let report = Report {
+            partitions: vec![partition],
+            faults,
+            tasks,
+            ..report()
+        };
+        judge(&report, &manifest)
+    }
+
+    fn manifest() -> Manifest {
+        let text = r#"{"name": "drive", "image": "", "digest": "", "for_ns": null, "virtual_clock": true, "partitions": [],
+            "channels": [], "confined": null, "machine": {"board": "", "emulator": null, "cores": 1, "spare_cores": [], "memory":
+            [], "memory_size": 0, "counter_hz": 1000000, "rtc": null, "devices": [], "forwards": []}, "sizes": {"monitor_text":
+            0, "monitor_rodata": 0, "monitor_data": 0, "stacks": 0, "boot": 0, "config": 0, "el2_tables": 0, "streams": 0,
+            "stage2_tables": []}}"#;
+        serde_json::from_str(text).expect("a manifest")
+    }
+
+    #[test]
+    fn a_requested_fault_waives_what_it_causes_and_no_other_fault() {
+        let requested = FaultReport {
+            partition: "control".into(),
+            component: Some("filter".into()),
+            cause: "component".into(),
+            action: "record".into(),
+            count: 1,
+            at_s: 0.5,
+            last_s: 0.5,
+            elr: 0x40_1000,
+            ..FaultReport::default()
+        };
+        let failure = FaultReport {
+            component: None,
+            cause: "panic".into(),
+            action: "restart".into(),
+            at_s: 0.501,
+            last_s: 0.501,
+            ..requested.clone()
+        };
+        let late = |broken_s| TaskReport {
+            partition: "control".into(),
+            name: "filter".into(),
+            jobs: 100,
+            late: 1,
+            deadline_ns: Some(1000),
+            broken_s: Some(broken_s),
+            ..TaskReport::default()
+        };
+        let both = || vec![requested.clone(), failure.clone()];
+        let verdict = judged(both(), vec![late(0.502)]);
+        assert!(verdict.pass, "{verdict:?}");
+        assert_eq!(verdict.waived.len(), 3);
+        let with = |other| [both(), vec![other]].concat();
+        let elsewhere = FaultReport {
+            elr: 0x40_2000,
+            at_s: 0.7,
+            ..requested.clone()
+        };
+        let of_another = FaultReport {
+            component: Some("other".into()),
+            at_s: 0.7,
+            ..requested.clone()
+        };
+        let by_itself = FaultReport {
+            at_s: 0.8,
+            ..failure.clone()
+        };
+        for other in [elsewhere, of_another, by_itself] {
+            let verdict = judged(with(other.clone()), vec![]);
+            assert_eq!(verdict.broken.len(), 1, "{other:?}");
+        }
+        assert!(
+            !judged(both(), vec![late(0.4)]).pass,
+            "late before the fault"
+        );
+        assert!(
+            !judged(vec![], vec![late(0.4)]).pass,
+            "no requested fault came"
+        );
+    }
+
+    #[test]
+    fn a_standby_that_never_took_over_fails() {
+        let primary = PartitionManifest {
+            standby: Some("spare".into()),
+            ..component(false)
+        };
+        let with_epoch = |epoch| Report {
+            partitions: vec![PartitionReport {
+                name: "spare".into(),
+                state: "down".into(),
+                epoch,
+                ..PartitionReport::default()
+            }],
+            ..report()
+        };
+        assert!(heir_finding(&with_epoch(0), &primary).is_some());
+        assert_eq!(heir_finding(&with_epoch(1), &primary), None);
+    }
+
+    #[test]
+    fn the_clock_of_the_host_judges_what_stopped_and_no_deadline() {
+        let late = TaskReport {
+            jobs: 10,
+            late: 3,
+            overruns: 2,
+            newest_s: 9.0,
+            ..TaskReport::default()
+        };
+        assert_eq!(
+            untimed(&late, 10.0).and_then(|task| task_finding(&task, &[])),
+            None
+        );
+        let stopped = TaskReport {
+            unserved: 900,
+            newest_s: 1.0,
+            ..late
+        };
+        let found = untimed(&stopped, 10.0).and_then(|task| task_finding(&task, &[]));
+        assert!(found.is_some_and(|found| found.what.starts_with("900 releases")));
+        let passed = Verdict {
+            pass: true,
+            is_untimed: true,
+            ..Verdict::default()
+        };
+        assert!(passed.text().contains("times aside"));
     }
 
     #[test]

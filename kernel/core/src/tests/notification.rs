@@ -162,10 +162,7 @@ fn devices_are_mapped_uncached_and_never_executed() {
         map(300, 0x9000, Rights::Execute),
         Status::BadArgument as u64
     );
-    assert_eq!(
-        map(300, 0x4_0000, Rights::Write),
-        Status::BadArgument as u64
-    );
+    assert_eq!(map(300, 0x4_0000, Rights::Write), Status::NoMemory as u64);
     assert_eq!(map(300, 0x9000, Rights::Write), 0);
     for operation in [Operation::MakeTable, Operation::MakeThread] {
         let refused = machine.refused(first::DEVICES, operation, &[0, first::FREE]);

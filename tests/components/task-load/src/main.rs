@@ -6,7 +6,7 @@
 //! component owns the trace, records the jobs, so that the verdict of the run judges them.
 //!
 //! Argument words:
-//! - `compute=TASK,TASK`: these compute without end and count pieces of 10 us;
+//! - `compute=TASK,TASK`: these compute without end and count pieces of equal work;
 //! - `longer=TASK,TASK`: their jobs compute for twice the WCET;
 //! - `turns=CORES`: so many emulated cores take turns, and computations are calibrated for the worst case of all of
 //!   them, else for the load at the start;
@@ -21,7 +21,7 @@ use bulkhead_abi::name_text;
 use bulkhead_abi::timing::{MAX_TASKS, VcpuKind};
 use bulkhead_component::clock::ticks;
 use bulkhead_component::first::Timing;
-use bulkhead_component::load::{Load, nanoseconds};
+use bulkhead_component::load::{Load, endless, nanoseconds};
 use bulkhead_component::{Environment, First, Task, clock, println};
 use bulkhead_guest::Home;
 use core::sync::atomic::AtomicU64;
@@ -119,7 +119,7 @@ fn work(task: &'static Task) -> ! {
     let timing = env.timing();
     let job = job(&timing, task);
     if is_endless(&env, task) {
-        LOAD.endless(&job.pieces);
+        endless(&job.pieces);
     }
     if is_interrupted(&env, &timing, task) {
         serve(&env, task, job);

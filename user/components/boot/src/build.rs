@@ -11,6 +11,7 @@ use bulkhead_abi::component::{
     BOOT, COMPONENT_CORES, MAX_SHARED, OnFault, Part, Role, SCHEDULER_FREE, interface_slot,
     stack_top, thread_slot, token,
 };
+use bulkhead_abi::failure;
 use bulkhead_abi::guest::GuestPage;
 use bulkhead_abi::kernel::{ALL, Kind, MAX_COMPONENTS, Operation, SLOTS, Status, first};
 use bulkhead_abi::name_text;
@@ -34,9 +35,9 @@ impl Refusal {
     /// The code for the monitor.
     pub(crate) const fn code(self) -> u64 {
         match self {
-            Self::Archive(_) => 0x4152_4348,
-            Self::Kernel(status) => status as u64,
-            Self::NoScheduler => 0x5343_4845,
+            Self::Archive(_) => failure::ARCHIVE,
+            Self::Kernel(status) => failure::REFUSED | status as u64,
+            Self::NoScheduler => failure::NO_SCHEDULER,
             Self::Faulted(syndrome) => syndrome,
         }
     }
@@ -46,6 +47,9 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Archive(flaw) => write!(f, "the archive has a flaw: {flaw:?}"),
+            Self::Kernel(Status::NoMemory) => {
+                f.write_str("the partition's `memory` is used up before all components are built")
+            }
             Self::Kernel(status) => write!(f, "the kernel refuses: {status:?}"),
             Self::NoScheduler => f.write_str("no scheduler"),
             Self::Faulted(_) => f.write_str("the scheduler is gone"),

@@ -55,12 +55,18 @@ fn give_up(refusal: Refusal) -> ! {
 
 /// Builds all components and the threads of the first core, and starts the other cores.
 fn build(mut first: First) -> Result<Ward, Refusal> {
-    let archive = Checked::of(first.archive()?).map_err(Refusal::Archive)?;
     let page = shared_builder::guest(&mut first)?;
+    // Until the owner of the console exists, a refusal is printed without it.
+    let output = page.info.console_out;
+    if let Ok(region) = first.window(output) {
+        console::open(region, output[1]);
+    }
+    let archive = Checked::of(first.archive()?).map_err(Refusal::Archive)?;
     let mut built = Builder::build(first, archive, page)?;
     let boot = archive.of_role(Role::Boot);
-    if let Some(console) = boot.and_then(|boot| console_of(archive, &boot)) {
-        console::open_through(console);
+    match boot.and_then(|boot| console_of(archive, &boot)) {
+        Some(console) => console::open_through(console),
+        None => console::close(),
     }
     let applications = archive
         .threads()

@@ -2,6 +2,7 @@
 
 pub(crate) mod board_cores;
 pub(crate) mod board_dma;
+pub(crate) mod board_figures;
 pub(crate) mod board_firmware;
 pub(crate) mod board_guest;
 pub(crate) mod board_inconsistent;
@@ -19,6 +20,7 @@ use crate::rules::declaration::Rule;
 pub(super) const RULES: &[&Rule] = &[
     &unknown_board::RULE,
     &board_inconsistent::RULE,
+    &board_figures::RULE,
     &board_cores::RULE,
     &board_memory::RULE,
     &board_firmware::RULE,
