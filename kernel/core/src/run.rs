@@ -157,19 +157,15 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
     }
 
-    /// Charges the time since the last charge to the thread that ran, and to `time` instead of the one in force.
+    /// Charges the time since the last charge to the thread that ran, and to time without end instead of the one in force.
     #[inline(always)]
-    pub(crate) fn charge_to(self, thread: Thread<'h>, time: Time<'h>) {
+    pub(crate) fn charge_to_source(self, thread: Thread<'h>) {
         let core = self.0.core();
         let now = self.0.now();
         let used = now.saturating_sub(core.since().get());
         core.since().set(now);
         let cycles = thread.cycles();
         cycles.set(cycles.get().wrapping_add(used));
-        let left = time.budget().get();
-        if left != ALL {
-            time.budget().set(left.saturating_sub(used));
-        }
     }
 
     /// Charges what the current thread used beyond the time in force to its scheduler, then to the ancestors of that.

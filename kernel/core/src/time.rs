@@ -13,7 +13,7 @@ use bulkhead_abi::kernel::{
     ALL, DELEGATES, FUNDS_SHIFT, Kind, LEAST, Operation, SCHEDULERS, Status,
 };
 
-/// Time that a dispatch moves: what is left of `former` to the source, and `cycles` from there.
+/// Time that a dispatch moves: the rest of `former` to the source, which is without end, and `cycles` from there.
 pub(crate) struct Funding<'h> {
     source: Time<'h>,
     /// The source itself where nothing is taken back.
@@ -180,6 +180,9 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if cycles == ALL || time.at() == self.void() {
             return Err(Status::BadArgument);
         }
+        if source.budget().get() != ALL {
+            return Err(Status::NoTime);
+        }
         Ok(Funding {
             source,
             former,
@@ -187,8 +190,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
         })
     }
 
-    /// Takes back what is left of the former time, and grants to the time of a dispatch, which may be the former one.
-    /// The caller has been charged; the source pays for the way here, and grants what it has if that is less.
+    /// Takes the former time back, and grants to the time of a dispatch, which may be the former one. The caller has been
+    /// charged; the source pays for the way here.
     #[inline(never)]
     pub(crate) fn fund(self, caller: Thread<'h>, time: Time<'h>, funding: Funding<'h>) {
         let Funding {
@@ -196,21 +199,15 @@ impl<'h, H: Hal> Kernel<'h, H> {
             former,
             cycles,
         } = funding;
-        let place = self.scheduler(caller.scheduler().reference()).place().get();
         if !former.is(source) {
-            let rest = former.budget().get();
+            // Time without end gains nothing by it, so no time meets other time.
             former.budget().set(0);
-            self.put(former, source, rest, (place, None));
         }
         if !time.is(source) {
-            let had = source.budget().get();
-            let granted = cycles.min(had);
-            if had != ALL {
-                source.budget().set(had.saturating_sub(granted));
-            }
-            self.put(source, time, granted, (place, None));
+            let place = self.scheduler(caller.scheduler().reference()).place().get();
+            self.put(source, time, cycles, (place, None));
         }
-        self.charge_to(caller, source);
+        self.charge_to_source(caller);
     }
 
     /// Makes the vector of `into`, which had so much time, that of both.

@@ -304,7 +304,7 @@ fn a_dispatch_that_is_refused_moves_no_time() {
 }
 
 #[test]
-fn a_nested_scheduler_grants_no_more_than_it_has() {
+fn a_nested_scheduler_grants_nothing_by_dispatch_from_time_that_ends() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
     let [own, time, nested] = shop.nested(1, 1000);
@@ -312,12 +312,10 @@ fn a_nested_scheduler_grants_no_more_than_it_has() {
     machine.must(below, Operation::Bind, &[nested, 1, time]);
     let part = shop.make(Operation::MakeTime, &[time, 0, 9]);
     machine.dispatch(own, time);
-    machine.now.set(machine.now.get() + 400);
-    let words = [part, KEEP, machine.epoch(), 5000, funds(time, 0)];
-    machine.ask(below, Operation::Dispatch, &words);
-    assert_eq!(machine.running().index().get(), 1);
-    let now = machine.now.get();
-    assert_eq!(machine.processor().timer.get(), now + 600);
+    let words = [part, KEEP, machine.epoch(), 5, funds(time, 0)];
+    let refused = machine.refused(below, Operation::Dispatch, &words);
+    assert_eq!(refused, Status::NoTime);
+    assert_eq!(machine.must(part, Operation::Budget, &[]), 0);
 }
 
 /// Runs a nested scheduler on 20,000 cycles, which at each turn does something; how long it had the core. Each
