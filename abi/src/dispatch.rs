@@ -89,7 +89,16 @@ pub struct Scb {
     pub reserved: AtomicU32,
     /// Event `n` is at `n % EVENTS`.
     pub events: [Event; EVENTS],
+    /// The limited time of this scheduler that was in force last, written by the kernel. While it is in force, this is the
+    /// instant at which it ends; otherwise its remaining cycles, marked [`NOT_IN_FORCE`].
+    pub budget: AtomicU64,
+    /// Number of dispatches that moved time, counted by the kernel. A scheduler that noted a grant before its call reads
+    /// here if the kernel made it.
+    pub grants: AtomicU64,
 }
+
+/// Mark of [`Scb::budget`].
+pub const NOT_IN_FORCE: u64 = 1 << 63;
 
 impl Scb {
     /// No thread, no event.
@@ -109,6 +118,8 @@ impl Scb {
                     cycles: AtomicU64::new(0),
                 }
             }; EVENTS],
+            budget: AtomicU64::new(NOT_IN_FORCE),
+            grants: AtomicU64::new(0),
         }
     }
 

@@ -85,7 +85,8 @@ numbered! {
         Receive = 2,
         /// Thread: runs it now. `x2` = Time capability or [`SAME_TIME`], `x3` = absolute time-out
         /// or [`KEEP`], `x4` = the caller's scheduler's epoch. The caller executes in its scheduler's component,
-        /// and the thread is under that scheduler or a descendant of it.
+        /// and the thread is under that scheduler or a descendant of it. Unless `x6` is 0, it is [`funds`]: what is left of
+        /// the former Time goes back to the source, and `x5` cycles of the source go to the Time at `x2`.
         Dispatch = 3,
         /// Thread: `x2` = scheduler, `x3` = index in its SCB, `x4` = time for notifications.
         Bind = 4,
@@ -285,6 +286,15 @@ pub const WAIT: u64 = 0;
 pub const POLL: u64 = 1;
 /// The time that is running.
 pub const SAME_TIME: u64 = u64::MAX;
+/// Bits of the source in [`funds`].
+pub const FUNDS_SHIFT: u32 = 32;
+
+/// From which Time a dispatch takes what it grants, and the former Time that it takes back into it; 0 = none.
+#[must_use]
+pub const fn funds(source: u64, former: u64) -> u64 {
+    source | former << FUNDS_SHIFT
+}
+
 /// Every cycle there is; as a budget: without end.
 pub const ALL: u64 = u64::MAX;
 /// A time-out that never comes.

@@ -4,7 +4,7 @@
 use std::io;
 
 use bulkhead_abi::dispatch::Scb;
-use bulkhead_threads::{Machine, Time};
+use bulkhead_threads::{Machine, Moved, Time};
 
 use crate::core::{Activation, Core, Entry};
 
@@ -62,7 +62,7 @@ unsafe impl Machine for Hosted {
         outcome == Activation::Done
     }
 
-    fn dispatch(name: u64, _: u64, timeout: Option<Time>, epoch: u64) -> bool {
+    fn dispatch(name: u64, _: u64, timeout: Option<Time>, epoch: u64, _: Option<Moved>) -> bool {
         Core::here().dispatch(name as usize, timeout, epoch) == Activation::Done
     }
 
@@ -70,16 +70,6 @@ unsafe impl Machine for Hosted {
 
     fn time(_: &mut Self) -> Result<u64, io::ErrorKind> {
         Err(io::ErrorKind::Unsupported)
-    }
-
-    fn grant(_: u64, _: Time) {}
-
-    fn remaining(_: u64) -> Option<Time> {
-        None
-    }
-
-    fn take_back(_: u64) -> Option<Time> {
-        None
     }
 
     fn receive_end(_: &mut Self, _: u64) -> Result<[u64; 2], io::ErrorKind> {

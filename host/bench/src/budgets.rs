@@ -28,6 +28,9 @@ const VCPUS: [u64; 4] = [2, 8, 32, 64];
 /// Largest cost of a decision, times that among the fewest VCPUs.
 const GROWTH: f64 = 1.2;
 
+/// Most instructions from thread to thread of one VCPU.
+const SWITCH: f64 = 700.0;
+
 /// Fewer instructions no job can take: its way into the kernel and back alone are more.
 const LEAST_JOB: f64 = 50.0;
 
@@ -53,6 +56,7 @@ impl Bench for Budgets {
     fn run(&self, context: &Context) -> Result<Report, BenchError> {
         let mut rows = enforcement(context)?;
         rows.extend(decisions(context)?);
+        rows.extend(one_vcpu(context)?);
         rows.push(job(context)?);
         rows.push(alike(context)?);
         Ok(self.report(rows))
@@ -98,6 +102,26 @@ fn enforcement(context: &Context) -> Result<Vec<Row>, BenchError> {
         counted as f64,
     ));
     Ok(rows)
+}
+
+/// From thread to thread of one VCPU: no decision that the kernel takes part in.
+fn one_vcpu(context: &Context) -> Result<[Row; 2], BenchError> {
+    let words = format!("switches={}", DECISIONS[usize::from(context.long)]);
+    let setting = context.build("budgets", SYSTEM, &[], &[(PARTITION, &words)])?;
+    let measures = setting.measure(PARTITION, TIMING)?;
+    let switch = measures.of("switch", &setting)?;
+    let grants = measures.of("grants", &setting)?;
+    let figures = [
+        ("average", switch.average),
+        ("worst", switch.worst),
+        ("switches", switch.count),
+    ];
+    let what = "from thread to thread of one VCPU in user mode, decision included";
+    let made = "grants of the kernel meanwhile";
+    Ok([
+        Row::at_most(what, &figures, "instructions", SWITCH),
+        Row::at_most(made, &[("grants", grants.worst)], "grants", 0.0),
+    ])
 }
 
 /// Jobs without code of their own, as the kernel meters them.

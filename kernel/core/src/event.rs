@@ -5,10 +5,10 @@
 
 use crate::bits::Bits;
 use crate::frame::{Frame, Word};
-use crate::object::{READY, Scheduler, Thread};
+use crate::object::{READY, Scheduler, Thread, Time};
 use crate::{Hal, Kernel};
 use bulkhead_abi::dispatch::{
-    Dcb, EVENTS, Event, EventKind, KERNEL_RESUME_OFFSET, MAX_THREADS, Scb,
+    Dcb, EVENTS, Event, EventKind, KERNEL_RESUME_OFFSET, MAX_THREADS, NOT_IN_FORCE, Scb,
 };
 use core::mem::offset_of;
 
@@ -18,6 +18,8 @@ const EPOCH: u64 = offset_of!(Scb, epoch) as u64 / 8;
 const CURSORS: u64 = offset_of!(Scb, produced) as u64 / 8;
 const OVERFLOW: u64 = offset_of!(Scb, overflow) as u64 / 8;
 const QUEUE: u64 = offset_of!(Scb, events) as u64 / 8;
+const BUDGET: u64 = offset_of!(Scb, budget) as u64 / 8;
+const GRANTS: u64 = offset_of!(Scb, grants) as u64 / 8;
 const EVENT_WORDS: u64 = size_of::<Event>() as u64 / 8;
 const BLOCKS: u64 = size_of::<Scb>() as u64 / 8;
 const BLOCK_WORDS: u64 = size_of::<Dcb>() as u64 / 8;
@@ -38,6 +40,32 @@ impl<'h, H: Hal> Kernel<'h, H> {
 
     pub(crate) fn epoch(self, scheduler: Scheduler<'h>) -> &'h Word {
         self.scb(scheduler).word(EPOCH)
+    }
+
+    /// Shows the owner of limited time when that ends, which is in force; a thread that decides needs no call for it.
+    #[inline(always)]
+    pub(crate) fn show_end(self, time: Time<'h>, end: u64) {
+        self.show(time, end.min(NOT_IN_FORCE - 1));
+    }
+
+    /// Shows the owner of limited time what is left of it: it is in force no longer.
+    #[inline(never)]
+    pub(crate) fn show_rest(self, time: Time<'h>) {
+        self.show(time, time.budget().get() | NOT_IN_FORCE);
+    }
+
+    #[inline(always)]
+    fn show(self, time: Time<'h>, word: u64) {
+        let owner = self.scheduler(time.owner().reference());
+        if self.exists(owner) {
+            self.scb(owner).word(BUDGET).set(word);
+        }
+    }
+
+    /// Counts a dispatch that moved time.
+    pub(crate) fn count_grant(self, scheduler: Scheduler<'h>) {
+        let grants = self.scb(scheduler).word(GRANTS);
+        grants.set(grants.get().wrapping_add(1));
     }
 
     /// The current thread's scheduler names another: takes that one, if it may execute here. Called

@@ -14,11 +14,11 @@ use bulkhead_abi::dispatch::{EventKind, MAX_THREADS};
 use bulkhead_abi::kernel::{ALL, KEEP, Kind, NESTING, NEVER, SAME_TIME, Status};
 
 impl<'h, H: Hal> Kernel<'h, H> {
-    /// A scheduler's decision, with time, time-out and epoch as arguments. A function of its own, so that other calls
-    /// save no registers for it.
+    /// A scheduler's decision: time, time-out, epoch, cycles and funds are its arguments. Nothing has changed where it
+    /// is refused. A function of its own, so that other calls save no registers for it.
     #[inline(never)]
     pub(crate) fn dispatch(self, caller: Thread<'h>, next: Thread<'h>) -> Result<(), Status> {
-        let [time, timeout, epoch, ..] = caller.arguments();
+        let [time, timeout, epoch, cycles, funds] = caller.arguments();
         let core = self.0.core();
         let scheduler = self.scheduler(caller.scheduler().reference());
         // A server on a client's thread decides nothing for the client's scheduler.
@@ -41,13 +41,26 @@ impl<'h, H: Hal> Kernel<'h, H> {
         } else {
             self.own_time(caller, time)?
         };
+        let funding = match funds {
+            0 => None,
+            funds => Some(self.funding(caller, time, cycles, funds)?),
+        };
         if timeout != KEEP {
             scheduler.timeout().set(timeout);
         }
         core.preempted().set(self.void().address());
         // What it must see when it runs again, before it is possibly resumed by others.
         caller.answer(Status::Ok as u64, 0);
-        self.switch_or_expire(next, time);
+        self.approach(next);
+        self.charge();
+        if let Some(funding) = funding {
+            self.fund(caller, time, funding);
+            self.count_grant(scheduler);
+        }
+        self.run_on(next, time);
+        if time.budget().get() == 0 {
+            self.activate(self.expired());
+        }
         Ok(())
     }
 
@@ -84,6 +97,14 @@ impl<'h, H: Hal> Kernel<'h, H> {
     /// Has `next` run on `time`, which begins when it does: on the way out ([`Kernel::leave`]).
     #[inline(always)]
     pub(crate) fn switch(self, next: Thread<'h>, time: Time<'h>) {
+        self.approach(next);
+        self.charge();
+        self.run_on(next, time);
+    }
+
+    /// Prepares the machine for `next`, on the time of the thread that ran.
+    #[inline(always)]
+    fn approach(self, next: Thread<'h>) {
         let core = self.0.core();
         self.announce(next);
         let component = next.component().reference();
@@ -92,8 +113,16 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
         self.0
             .lend_floating_point(core.fp_owner().reference() == next.at());
-        // What is left of the path is charged to `next`.
-        self.charge();
+    }
+
+    /// Makes `next` current on `time`, which pays for the rest of the path.
+    #[inline(always)]
+    fn run_on(self, next: Thread<'h>, time: Time<'h>) {
+        let core = self.0.core();
+        let former = self.time(core.time().reference());
+        if !former.is(time) && former.budget().get() != ALL {
+            self.show_rest(former);
+        }
         core.time().set(time.at().address());
         core.current().set(next.at().address());
         if core.running().reference() == next.at() {
@@ -126,6 +155,17 @@ impl<'h, H: Hal> Kernel<'h, H> {
             Some(rest) => time.budget().set(rest),
             None => self.overdraw(time, used - left),
         }
+    }
+
+    /// Charges the time since the last charge to the thread that ran, and to time without end instead of the one in force.
+    #[inline(always)]
+    pub(crate) fn charge_to_source(self, thread: Thread<'h>) {
+        let core = self.0.core();
+        let now = self.0.now();
+        let used = now.saturating_sub(core.since().get());
+        core.since().set(now);
+        let cycles = thread.cycles();
+        cycles.set(cycles.get().wrapping_add(used));
     }
 
     /// Charges what the current thread used beyond the time in force to its scheduler, then to the ancestors of that.
@@ -165,7 +205,18 @@ impl<'h, H: Hal> Kernel<'h, H> {
     /// its time or to the first time-out of its scheduler and their ancestors, the earlier of both.
     #[inline(never)]
     pub fn leave(self) {
-        self.arm(0);
+        let core = self.0.core();
+        let time = self.time(core.time().reference());
+        let lasts = time.budget().get();
+        let end = core.since().get().saturating_add(lasts);
+        if lasts != ALL {
+            self.show_end(time, end);
+        }
+        let deadline = core.due().get().min(self.first_timeout()).min(end);
+        if deadline != core.armed().get() {
+            core.armed().set(deadline);
+            self.0.set_timer(deadline);
+        }
     }
 
     /// Leaves after an interrupt other than the timer's: time is charged again from now on.
@@ -173,20 +224,6 @@ impl<'h, H: Hal> Kernel<'h, H> {
     pub fn leave_interrupt(self) {
         self.0.core().since().set(self.0.now());
         self.leave();
-    }
-
-    /// Sets the timer, to the end of the budget in force and so much longer at the latest.
-    #[inline(always)]
-    pub(crate) fn arm(self, cover: u64) {
-        let core = self.0.core();
-        let lasts = self.time(core.time().reference()).budget().get();
-        let lasts = lasts.saturating_add(cover);
-        let end = core.since().get().saturating_add(lasts);
-        let deadline = core.due().get().min(self.first_timeout()).min(end);
-        if deadline != core.armed().get() {
-            core.armed().set(deadline);
-            self.0.set_timer(deadline);
-        }
     }
 
     /// Of the current thread's scheduler and its ancestors.

@@ -43,6 +43,9 @@ const PERIOD: u64 = 10_000;
 /// Pages that the frame table knows.
 pub(super) const PAGES: u64 = 104;
 const WINDOW: u64 = 0xffff_ff80_0c00_0000;
+/// Words of the SCB.
+const BUDGET: u64 = core::mem::offset_of!(bulkhead_abi::dispatch::Scb, budget) as u64 / 8;
+const GRANTS: u64 = core::mem::offset_of!(bulkhead_abi::dispatch::Scb, grants) as u64 / 8;
 
 std::thread_local! {
     /// Words in which bits were set, in order: another core may read them at any moment in between.

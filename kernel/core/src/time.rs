@@ -9,7 +9,17 @@ use crate::call::{Answer, Arguments};
 use crate::object::{Thread, Time};
 use crate::slot::Slot;
 use crate::{Hal, Kernel};
-use bulkhead_abi::kernel::{ALL, DELEGATES, Kind, LEAST, Operation, SCHEDULERS, Status};
+use bulkhead_abi::kernel::{
+    ALL, DELEGATES, FUNDS_SHIFT, Kind, LEAST, Operation, SCHEDULERS, Status,
+};
+
+/// Time that a dispatch moves: the rest of `former` to the source, which is without end, and `cycles` from there.
+pub(crate) struct Funding<'h> {
+    source: Time<'h>,
+    /// The source itself where nothing is taken back.
+    former: Time<'h>,
+    cycles: u64,
+}
 
 impl<'h, H: Hal> Kernel<'h, H> {
     #[inline(never)]
@@ -130,37 +140,74 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if from.is(into) || into.at() == self.void() {
             return Err(Status::BadArgument);
         }
-        let had = into.budget().get();
         let moved = take(from, cycles)?;
-        if moved == 0 {
-            // No time meets other time.
-            return Ok(0);
-        }
-        into.budget().set(match (had, moved) {
-            (ALL, _) | (_, ALL) => ALL,
-            _ => had.saturating_add(moved).min(ALL - 1),
-        });
-        self.meet(from, into, had, (giver, grade));
+        self.put(from, into, moved, (giver, grade));
         let running = self.0.core().time().reference();
         if [from.at(), into.at()].contains(&running) {
-            self.arm(self.cover(self.time(running)));
+            self.leave();
         }
         Ok(moved)
     }
 
-    /// For how long a thread may go on beyond the budget in force, which it has changed: in its scheduler's component,
-    /// as long as the scheduler can pay for it ([`Kernel::overdraw`]). A scheduler that sets the budget on which it
-    /// runs takes the former one back first.
-    fn cover(self, running: Time<'h>) -> u64 {
-        let caller = self.current();
-        let own = self.scheduler(caller.scheduler().reference());
-        let time = self.time(self.thread(own.thread().reference()).time().reference());
-        let decides = own.component().get() == caller.component().get();
-        if decides && !running.is(time) {
-            time.budget().get()
-        } else {
-            0
+    /// Puts time that was taken into other time, unless it is none: no time meets other time.
+    #[inline(never)]
+    fn put(self, from: Time<'h>, into: Time<'h>, moved: u64, giver: (u64, Option<u64>)) {
+        if moved == 0 {
+            return;
         }
+        let had = into.budget().get();
+        into.budget().set(match (had, moved) {
+            (ALL, _) | (_, ALL) => ALL,
+            _ => had.saturating_add(moved).min(ALL - 1),
+        });
+        self.meet(from, into, had, giver);
+    }
+
+    /// Returns the transfers of a dispatch on `time`, by its arguments.
+    #[inline(never)]
+    pub(crate) fn funding(
+        self,
+        caller: Thread<'h>,
+        time: Time<'h>,
+        cycles: u64,
+        funds: u64,
+    ) -> Result<Funding<'h>, Status> {
+        let source = self.own_time(caller, funds & ((1 << FUNDS_SHIFT) - 1))?;
+        let former = match funds >> FUNDS_SHIFT {
+            0 => source,
+            former => self.own_time(caller, former)?,
+        };
+        if cycles == ALL || time.at() == self.void() {
+            return Err(Status::BadArgument);
+        }
+        if source.budget().get() != ALL {
+            return Err(Status::NoTime);
+        }
+        Ok(Funding {
+            source,
+            former,
+            cycles,
+        })
+    }
+
+    /// Takes the former time back, and grants to the time of a dispatch, which may be the former one. The caller has been
+    /// charged; the source pays for the way here.
+    #[inline(never)]
+    pub(crate) fn fund(self, caller: Thread<'h>, time: Time<'h>, funding: Funding<'h>) {
+        let Funding {
+            source,
+            former,
+            cycles,
+        } = funding;
+        if !former.is(source) {
+            // Time without end gains nothing by it, so no time meets other time.
+            former.budget().set(0);
+        }
+        if !time.is(source) {
+            let place = self.scheduler(caller.scheduler().reference()).place().get();
+            self.put(source, time, cycles, (place, None));
+        }
+        self.charge_to_source(caller);
     }
 
     /// Makes the vector of `into`, which had so much time, that of both.

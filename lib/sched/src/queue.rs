@@ -142,8 +142,16 @@ impl<const N: usize> ReadyQueue<N> {
     /// The first thread of the most important occupied level.
     #[must_use]
     pub fn first(&self) -> Option<ThreadId> {
-        let level = self.occupied.trailing_zeros() as usize;
-        self.heads.get(level).map(|&head| ThreadId(head))
+        self.first_and_level().map(|(first, _)| first)
+    }
+
+    /// The first one of the most important level, and that level.
+    #[must_use]
+    #[inline(always)]
+    pub fn first_and_level(&self) -> Option<(ThreadId, u8)> {
+        let level = self.occupied.trailing_zeros();
+        let head = self.heads.get(level as usize)?;
+        Some((ThreadId(*head), level as u8))
     }
 
     /// The first thread of one level.

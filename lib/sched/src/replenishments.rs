@@ -14,15 +14,18 @@ pub(crate) struct Replenishments<const M: usize> {
     waiting: ReadyQueue<M>,
     when: [Time; M],
     /// Node `n` has the children 2n and 2n + 1; level l is node `LEVELS` + l.
-    earliest: [Time; 2 * LEVELS],
+    earliest: [Time; NODES],
 }
+
+/// Nodes of the tree; there is no node 0.
+const NODES: usize = 2 * LEVELS;
 
 impl<const M: usize> Replenishments<M> {
     pub(crate) const fn new() -> Self {
         Self {
             waiting: ReadyQueue::new(),
             when: [NEVER; M],
-            earliest: [NEVER; 2 * LEVELS],
+            earliest: [NEVER; NODES],
         }
     }
 
@@ -30,43 +33,59 @@ impl<const M: usize> Replenishments<M> {
     pub(crate) fn arm(&mut self, server: ThreadId, level: u8, when: Time) {
         self.waiting.push_back(server, level);
         self.when[server.index()] = when;
-        self.update(level);
+        // Nodes above one with an earlier time have an earlier one, too.
+        let mut node = LEVELS + usize::from(level);
+        while node > 0 && when < self.earliest[node % NODES] {
+            self.earliest[node % NODES] = when;
+            node /= 2;
+        }
     }
 
     /// The server no longer waits, if it did.
     pub(crate) fn disarm(&mut self, server: ThreadId) {
-        if let Some(level) = self.waiting.level_of(server) {
-            self.waiting.remove(server);
-            self.update(level);
+        let Some(level) = self.waiting.level_of(server) else {
+            return;
+        };
+        self.waiting.remove(server);
+        let equals = self.waiting.of(level);
+        let mut earliest = equals.fold(NEVER, |earliest, server| {
+            earliest.min(self.when[server.index()])
+        });
+        let mut node = LEVELS + usize::from(level);
+        while node > 0 && self.earliest[node % NODES] != earliest {
+            self.earliest[node % NODES] = earliest;
+            earliest = earliest.min(self.earliest[(node ^ 1) % NODES]);
+            node /= 2;
         }
     }
 
     /// Returns the most important server that is due; of equals, one.
+    #[inline(always)]
     pub(crate) fn due(&self, now: Time) -> Option<(u8, ThreadId)> {
         let mut node = 1;
         if self.earliest[node] > now {
             return None;
         }
         while node < LEVELS {
-            node = 2 * node + usize::from(self.earliest[2 * node] > now);
+            node = 2 * node + usize::from(self.earliest[2 * node % NODES] > now);
         }
-        let level = (node - LEVELS) as u8;
+        let level = (node % LEVELS) as u8;
         let mut equals = self.waiting.of(level);
         let server = equals.find(|server| self.when[server.index()] <= now)?;
         Some((level, server))
     }
 
     /// Returns the earliest time of servers more important than `level`; of all, if that is [`LEVELS`].
+    #[inline(always)]
     pub(crate) fn earliest_before(&self, level: usize) -> Time {
-        let mut node = LEVELS + level.min(LEVELS - 1);
-        let mut earliest = if level < LEVELS {
-            NEVER
-        } else {
-            self.earliest[node]
-        };
+        if level >= LEVELS || self.earliest[1] == NEVER {
+            return self.earliest[1];
+        }
+        let mut node = LEVELS + level;
+        let mut earliest = NEVER;
         while node > 1 {
             if node % 2 == 1 {
-                earliest = earliest.min(self.earliest[node - 1]);
+                earliest = earliest.min(self.earliest[(node - 1) % NODES]);
             }
             node /= 2;
         }
@@ -76,17 +95,6 @@ impl<const M: usize> Replenishments<M> {
     /// The most important one that waits.
     pub(crate) fn first(&self) -> Option<ThreadId> {
         self.waiting.first()
-    }
-
-    fn update(&mut self, level: u8) {
-        let equals = self.waiting.of(level);
-        let own = equals.map(|server| self.when[server.index()]).min();
-        let mut node = LEVELS + usize::from(level);
-        self.earliest[node] = own.unwrap_or(NEVER);
-        while node > 1 {
-            node /= 2;
-            self.earliest[node] = self.earliest[2 * node].min(self.earliest[2 * node + 1]);
-        }
     }
 }
 

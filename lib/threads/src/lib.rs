@@ -27,7 +27,7 @@ mod wait;
 
 pub use bulkhead_sched::{NEVER, Time};
 pub use events::{Events, Wish};
-pub use machine::Machine;
+pub use machine::{Machine, Moved};
 pub use mutex::{Guard, LockError, Mutex};
 pub use periodic::Periodic;
 pub use queue::{Full, Queue};

@@ -7,6 +7,15 @@
 use bulkhead_abi::dispatch::Scb;
 use bulkhead_sched::Time;
 
+/// Time that a dispatch moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// Cycles of the scheduler's own time for the time that is dispatched on.
+    pub cycles: Time,
+    /// Time of which the rest goes back to the scheduler's own; 0 = none.
+    pub former: u64,
+}
+
 /// A core and its kernel.
 ///
 /// # Safety
@@ -55,23 +64,20 @@ pub unsafe trait Machine: 'static {
     unsafe fn switch(caller: u64, next: u64, name: u64, epoch: u64) -> bool;
 
     /// Has the kernel run a thread on `time`, whatever events there are, and the scheduler's own at
-    /// `timeout`; `None` keeps the time-out that is set. Whether it did.
-    fn dispatch(name: u64, time: u64, timeout: Option<Time>, epoch: u64) -> bool;
+    /// `timeout`; `None` keeps the time-out that is set. The same call moves time. Returns whether it did, all or nothing.
+    fn dispatch(
+        name: u64,
+        time: u64,
+        timeout: Option<Time>,
+        epoch: u64,
+        moved: Option<Moved>,
+    ) -> bool;
 
     /// Makes time of which the kernel ends what is granted; its name.
     ///
     /// # Errors
     /// The machine's refusal.
     fn time(maker: &mut Self::Maker) -> Result<u64, Self::Error>;
-
-    /// Grants `budget` ticks of the scheduler's own time.
-    fn grant(time: u64, budget: Time);
-
-    /// Returns the rest of that budget.
-    fn remaining(time: u64) -> Option<Time>;
-
-    /// Takes back what is left; how much that was.
-    fn take_back(time: u64) -> Option<Time>;
 
     /// The end-point of the thread of that name, where it receives and where others send.
     ///

@@ -7,7 +7,7 @@
 mod locked;
 mod state;
 
-use crate::accounts::Accounts;
+use crate::accounts::{Accounts, Funding};
 use crate::events::Wish;
 use crate::lock::Lock;
 use crate::wait::Waiters;
@@ -219,8 +219,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
                 }
                 continue;
             };
-            let _decided_again =
-                M::dispatch(name, decided.time, Some(decided.timer), decided.epoch);
+            let _decided_again = decided.dispatch::<M>(name, Some(decided.timer));
         }
     }
 
@@ -232,7 +231,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         state.settle::<M>();
         let thread = thread_of(index);
         let set = state.scheduler.set_parameters(thread, parameters, M::now());
-        self.reschedule(caller);
+        self.reschedule_settled(caller);
         set.is_ok()
     }
 
@@ -288,8 +287,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
                 return;
             }
             // Refused as stale: decide again.
-            let _decided_again =
-                M::dispatch(name, decided.time, Some(decided.timer), decided.epoch);
+            let _decided_again = decided.dispatch::<M>(name, Some(decided.timer));
         }
     }
 
@@ -309,8 +307,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
                 wait()?;
                 continue;
             }
-            let _decided_again =
-                M::dispatch(name, decided.time, Some(decided.timer), decided.epoch);
+            let _decided_again = decided.dispatch::<M>(name, Some(decided.timer));
         }
     }
 
@@ -329,12 +326,13 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         loop {
             self.take(caller);
             let state = self.state_locked();
-            state.take_in::<M>();
+            state.settle::<M>();
+            state.hear::<M>();
             if !state.is_told_all(expired) {
                 self.hand_back(caller);
                 return None;
             }
-            let mut decided = state.decide::<M>();
+            let mut decided = state.decide_settled::<M>();
             decided.timer = decided.timer.min(until);
             state.note_armed(&self.lock, decided.timer, decided.epoch);
             let idle = state.idle;
@@ -373,7 +371,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         };
         let cycles = way + interrupts;
         state.scheduler.surcharge(thread_of(caller), cycles, now);
-        self.reschedule(caller);
+        self.reschedule_settled(caller);
         Ok(count)
     }
 
@@ -433,7 +431,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             self.give_back(caller);
             return;
         }
-        self.reschedule(caller);
+        self.reschedule_settled(caller);
     }
 
     /// Wakes a thread; it runs at once if the policy says so. One that waits in the kernel is the
@@ -447,7 +445,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             let state = self.state_locked();
             state.settle::<M>();
             state.scheduler.wakeup(thread_of(index), M::now());
-            self.reschedule(caller);
+            self.reschedule_settled(caller);
         }
     }
 
@@ -457,7 +455,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         let state = self.state_locked();
         state.settle::<M>();
         state.rouse::<M>(thread_of(index));
-        self.reschedule(caller);
+        self.reschedule_settled(caller);
     }
 
     /// Wakes a thread that waits for what the caller, which holds the lock, has put in its place; the
@@ -490,19 +488,33 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         let state = self.state_locked();
         state.settle::<M>();
         state.scheduler.yield_now(thread_of(caller), M::now());
-        self.reschedule(caller);
+        self.reschedule_settled(caller);
     }
 
     /// Runs the thread that the policy picks. The lock is held, and released.
     pub(crate) fn reschedule(&self, caller: u64) {
+        self.run_picked(caller, false);
+    }
+
+    /// Does so where the thread on an account has been charged.
+    fn reschedule_settled(&self, caller: u64) {
+        self.run_picked(caller, true);
+    }
+
+    fn run_picked(&self, caller: u64, is_settled: bool) {
+        let mut is_settled = is_settled;
         loop {
             let state = self.state_locked();
+            let decided = match core::mem::take(&mut is_settled) {
+                true => state.decide_settled::<M>(),
+                false => state.decide::<M>(),
+            };
             let Decided {
                 thread,
                 timer,
-                time,
                 epoch,
-            } = state.decide::<M>();
+                ..
+            } = decided;
             let next = thread.map_or(OWN, index_of);
             let name = thread.map_or(M::scheduler_thread(), |thread| state.name(thread));
             let sooner = state.is_sooner(timer, epoch);
@@ -514,9 +526,9 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
                 self.take(caller);
                 continue;
             }
-            let done = if sooner || time != M::SAME_TIME {
+            let done = if sooner || decided.funding.time != M::SAME_TIME {
                 // The kernel keeps the time-out; to dispatch oneself is to set it, and the time, alone.
-                M::dispatch(name, time, sooner.then_some(timer), epoch)
+                decided.dispatch::<M>(name, sooner.then_some(timer))
             } else {
                 next == caller || self.switch_to(caller, next, name, epoch)
             };
@@ -532,10 +544,18 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
 struct Decided {
     thread: Option<ThreadId>,
     timer: Time,
-    /// The time to run it on; `SAME_TIME` where that is in force.
-    time: u64,
+    funding: Funding,
     /// In which it was made.
     epoch: u64,
+}
+
+impl Decided {
+    /// Has the kernel run the decided thread, of that name. Returns whether it did.
+    #[inline(always)]
+    fn dispatch<M: Machine>(&self, name: u64, timeout: Option<Time>) -> bool {
+        let Funding { time, moved, .. } = self.funding;
+        M::dispatch(name, time, timeout, self.epoch, moved)
+    }
 }
 
 /// The policy's name of the thread of that index.

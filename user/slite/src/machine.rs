@@ -2,12 +2,12 @@
 #![expect(unsafe_code, reason = "switches")]
 
 use bulkhead_abi::dispatch::Scb;
-use bulkhead_abi::kernel::{ALL, KEEP, Operation, SAME_TIME, Status, ThreadWord, WAIT, first};
+use bulkhead_abi::kernel::{KEEP, Operation, SAME_TIME, Status, ThreadWord, WAIT, first, funds};
 use bulkhead_component::call::call;
 use bulkhead_component::dispatch::{self, Switched, Target};
 use bulkhead_component::{First, clock, fault};
 use bulkhead_sched::policy::Policy;
-use bulkhead_threads::{Machine, Time};
+use bulkhead_threads::{Machine, Moved, Time};
 use core::convert::Infallible;
 use core::marker::PhantomData;
 
@@ -110,29 +110,24 @@ unsafe impl<P: Place> Machine for Kernel<P> {
     }
 
     #[inline(always)]
-    fn dispatch(name: u64, time: u64, timeout: Option<Time>, epoch: u64) -> bool {
-        let words = [time, timeout.unwrap_or(KEEP), epoch];
+    fn dispatch(
+        name: u64,
+        time: u64,
+        timeout: Option<Time>,
+        epoch: u64,
+        moved: Option<Moved>,
+    ) -> bool {
+        let timeout = timeout.unwrap_or(KEEP);
+        // The scheduler's time has no end, so that it gives what is asked of it.
+        let [cycles, funds] = moved.map_or([0; 2], |moved| {
+            [moved.cycles, funds(P::time(), moved.former)]
+        });
+        let words = [time, timeout, epoch, cycles, funds];
         call(name, Operation::Dispatch, words).is_ok()
     }
 
     fn time(first: &mut First) -> Result<u64, Status> {
         first.make(Operation::MakeTime, [P::time(), 0, 0])
-    }
-
-    #[inline(always)]
-    fn grant(time: u64, budget: Time) {
-        // The scheduler's time has no end, so that it gives what is asked of it.
-        let _always_given = call(P::time(), Operation::Transfer, [time, budget]);
-    }
-
-    #[inline(always)]
-    fn remaining(time: u64) -> Option<Time> {
-        call(time, Operation::Budget, []).ok()
-    }
-
-    #[inline(always)]
-    fn take_back(time: u64) -> Option<Time> {
-        call(time, Operation::Transfer, [P::time(), ALL]).ok()
     }
 
     fn receive_end(first: &mut First, name: u64) -> Result<[u64; 2], Status> {

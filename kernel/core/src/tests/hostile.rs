@@ -2,12 +2,12 @@
 
 extern crate std;
 
-use super::{Machine, Workshop};
+use super::{GRANTS, Machine, Workshop};
 use crate::Hal;
 use crate::object::{Scheduler, Time};
 use bulkhead_abi::kernel::{
-    ALL, CALLER_DEPTH_SHIFT, DELEGATES, IMAGE, LEAST, NESTING, Operation, SAME_TIME, SCHEDULERS,
-    Status, WAIT, first,
+    ALL, CALLER_DEPTH_SHIFT, DELEGATES, IMAGE, KEEP, LEAST, NESTING, Operation, SAME_TIME,
+    SCHEDULERS, Status, WAIT, first, funds,
 };
 
 /// Entry of servers.
@@ -242,26 +242,80 @@ fn budget_that_is_given_away_no_longer_runs() {
 }
 
 #[test]
-fn only_a_scheduler_that_can_pay_goes_on_while_it_sets_the_budget_on_which_it_runs() {
+fn a_server_on_a_clients_thread_moves_no_time_by_dispatch() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
+    let [server, leaf] = shop.component(2);
+    let entry = shop.entry(server, ENTRY, 0);
+    let [client, time] = shop.limited(first::COMPONENT, 1, 1000);
     let sink = shop.make(Operation::MakeTime, &[first::TIME, 0, 9]);
-    let [thread, time] = shop.limited(first::COMPONENT, 1, 1000);
-    machine.dispatch(thread, time);
-    let now = machine.now.get();
-    machine.must(time, Operation::Transfer, &[sink, ALL]);
-    assert_ne!(machine.processor().timer.get(), now, "the root's own");
-    machine.must(sink, Operation::Transfer, &[time, 300]);
-    machine.back_to_root();
-    // A thread of the root elsewhere has both capabilities, too.
-    let [elsewhere, leaf] = shop.component(2);
-    let [thread, time] = shop.limited(elsewhere, 2, 1000);
-    for (place, from) in [(1, time), (2, sink)] {
+    // The server has the capabilities, but is not the scheduler.
+    for (place, from) in [(1, client), (2, time), (3, sink)] {
         machine.must(leaf, Operation::Copy, &[place, from]);
     }
-    machine.dispatch(thread, time);
-    machine.must(1, Operation::Transfer, &[2, ALL]);
-    assert_eq!(machine.processor().timer.get(), machine.now.get());
+    machine.dispatch(client, time);
+    machine.call(entry, 0, [0; 5]);
+    let left = machine.must(2, Operation::Budget, &[]);
+    for words in [[2, KEEP, 0, 5, funds(3, 2)], [3, KEEP, 0, 5, funds(2, 0)]] {
+        let [time, timeout, _, cycles, funds] = words;
+        let words = [time, timeout, machine.epoch(), cycles, funds];
+        let refused = machine.refused(1, Operation::Dispatch, &words);
+        assert_eq!(refused, Status::Foreign);
+    }
+    assert_eq!(machine.must(2, Operation::Budget, &[]), left);
+    assert_eq!(machine.must(3, Operation::Budget, &[]), 0);
+}
+
+#[test]
+fn a_dispatch_that_is_refused_moves_no_time() {
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let [thread, former] = shop.limited(first::COMPONENT, 1, 1000);
+    let next = shop.make(Operation::MakeTime, &[first::TIME, 0, 9]);
+    let [waiting, ..] = shop.waiting(2, 9);
+    let (epoch, all) = (machine.epoch(), funds(first::TIME, former));
+    let refusals = [
+        (thread, [next, ALL, epoch + 1, 300, all], Status::Stale),
+        (waiting, [next, ALL, epoch, 300, all], Status::NotReady),
+        (
+            thread,
+            [first::THREAD, ALL, epoch, 300, all],
+            Status::NoCapability,
+        ),
+        (
+            thread,
+            [next, ALL, epoch, 300, funds(first::TIME, thread)],
+            Status::NoCapability,
+        ),
+        (
+            thread,
+            [next, ALL, epoch, 300, funds(first::THREAD, former)],
+            Status::NoCapability,
+        ),
+        (thread, [next, ALL, epoch, ALL, all], Status::BadArgument),
+    ];
+    for (thread, words, status) in refusals {
+        assert_eq!(machine.refused(thread, Operation::Dispatch, &words), status);
+        assert_eq!(machine.must(former, Operation::Budget, &[]), 1000);
+        assert_eq!(machine.must(next, Operation::Budget, &[]), 0);
+        assert_eq!(machine.scb(GRANTS).get(), 0, "none is counted");
+        assert!(machine.root_is_current());
+    }
+}
+
+#[test]
+fn a_nested_scheduler_grants_nothing_by_dispatch_from_time_that_ends() {
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let [own, time, nested] = shop.nested(1, 1000);
+    let below = shop.make(Operation::MakeThread, &[first::COMPONENT, IMAGE, 0]);
+    machine.must(below, Operation::Bind, &[nested, 1, time]);
+    let part = shop.make(Operation::MakeTime, &[time, 0, 9]);
+    machine.dispatch(own, time);
+    let words = [part, KEEP, machine.epoch(), 5, funds(time, 0)];
+    let refused = machine.refused(below, Operation::Dispatch, &words);
+    assert_eq!(refused, Status::NoTime);
+    assert_eq!(machine.must(part, Operation::Budget, &[]), 0);
 }
 
 /// Runs a nested scheduler on 20,000 cycles, which at each turn does something; how long it had the core. Each

@@ -1,9 +1,10 @@
 //! Dispatch, user-level switches, budgets, hierarchy
 
+use super::{BUDGET, GRANTS};
 use super::{Machine, Workshop};
 use crate::object::READY;
-use bulkhead_abi::dispatch::{EventKind, Scb};
-use bulkhead_abi::kernel::{ALL, DELEGATES, KEEP, Operation, SAME_TIME, Status, first};
+use bulkhead_abi::dispatch::{EventKind, NOT_IN_FORCE, Scb};
+use bulkhead_abi::kernel::{ALL, DELEGATES, KEEP, Operation, SAME_TIME, Status, first, funds};
 
 /// First word of the block of thread `index`.
 const fn block(index: u64) -> u64 {
@@ -123,6 +124,40 @@ fn every_cycle_is_charged_and_moved_budget_is_conserved() {
     assert_eq!(machine.must(slice, Operation::Budget, &[]), 550);
     assert_eq!(machine.must(other, Operation::Budget, &[]), 200);
     assert_eq!(machine.must(thread, Operation::Inspect, &[0]), 250);
+}
+
+/// One call for a decision takes the rest of the former budget back and grants the next one. The SCB shows the end of the
+/// budget in force, and the rest of a budget that is not.
+#[test]
+fn a_dispatch_takes_back_and_grants() {
+    let machine = Machine::booted();
+    let shop = Workshop::new(&machine);
+    let [thread, ..] = shop.thread(first::COMPONENT, 1, 5);
+    let own = first::TIME;
+    let [one, other] = [0; 2].map(|cycles| shop.make(Operation::MakeTime, &[own, cycles, 5]));
+    let budget = |time| machine.must(time, Operation::Budget, &[]);
+    let shown = || machine.scb(BUDGET).get();
+    let dispatch = |time, cycles, former| {
+        let words = [time, 9000, machine.epoch(), cycles, funds(own, former)];
+        machine.ask(thread, Operation::Dispatch, &words)
+    };
+    let began = machine.now.get();
+    dispatch(one, 700, 0);
+    assert_eq!(machine.running().index().get(), 1);
+    assert_eq!(machine.processor().timer.get(), began + 700);
+    assert_eq!(shown(), began + 700);
+    assert_eq!([own, one, other].map(budget), [ALL, 700, 0]);
+    machine.now.set(began + 250);
+    dispatch(other, 100, one);
+    assert_eq!([own, one, other].map(budget), [ALL, 0, 100]);
+    assert_eq!(shown(), began + 350);
+    // The same time is filled again.
+    machine.now.set(began + 310);
+    dispatch(other, 1000, other);
+    assert_eq!([own, one, other].map(budget), [ALL, 0, 1000]);
+    assert_eq!(machine.scb(GRANTS).get(), 3);
+    machine.back_to_root();
+    assert_eq!(shown(), 1000 | NOT_IN_FORCE);
 }
 
 #[test]

@@ -63,8 +63,11 @@ impl<const K: usize> Sporadic<K> {
 
     fn remove(&mut self, place: usize) -> Chunk {
         let removed = self.chunks[place];
-        self.chunks.copy_within(place + 1..self.len, place);
         self.len -= 1;
+        // There are few: a loop is shorter than a call of `memmove`.
+        for place in place..self.len {
+            self.chunks[place] = self.chunks[place + 1];
+        }
         removed
     }
 

@@ -66,7 +66,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         }
         if !sooner {
             self.hand_over(caller, next);
-        } else if !M::dispatch(name, M::SAME_TIME, Some(until), epoch) {
+        } else if !M::dispatch(name, M::SAME_TIME, Some(until), epoch, None) {
             self.take_again(caller);
         }
     }
@@ -79,7 +79,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         // SAFETY: names are written once, before their thread exists.
         let name = unsafe { &*self.state.get() }.name_of(owner, M::scheduler_thread());
         // Refused as stale: the lock is looked at again.
-        let _helped = M::dispatch(name, M::SAME_TIME, None, epoch);
+        let _helped = M::dispatch(name, M::SAME_TIME, None, epoch, None);
     }
 
     pub(super) fn take_again(&self, caller: u64) {

@@ -10,21 +10,18 @@ use bulkhead_sched::{Decision, ThreadId};
 use core::sync::atomic::Ordering::Relaxed;
 
 impl<P: Policy, const N: usize> State<P, N> {
-    /// Takes back the rest of the budget in force, charges its thread, and processes all events.
-    #[inline(always)]
-    pub(super) fn take_in<M: Machine>(&mut self) {
-        let now = M::now();
-        if let Some(used) = self.accounts.take_back::<M>() {
-            self.scheduler.account(used, now);
-        }
-        self.wake_handed::<M>();
-        self.hear::<M>();
-    }
-
-    /// Takes in what happened, decides, and grants the budget.
+    /// Charges the thread on an account, processes all events, and decides.
     #[inline(always)]
     pub(super) fn decide<M: Machine>(&mut self) -> Decided {
-        self.take_in::<M>();
+        self.settle::<M>();
+        self.decide_settled::<M>()
+    }
+
+    /// Decides where the thread on an account has been charged.
+    #[inline(always)]
+    pub(super) fn decide_settled<M: Machine>(&mut self) -> Decided {
+        self.wake_handed::<M>();
+        self.hear::<M>();
         let epoch = M::scb().epoch.load(Relaxed);
         let now = M::now();
         let Decision {
@@ -32,16 +29,16 @@ impl<P: Policy, const N: usize> State<P, N> {
             timer,
             account,
         } = self.scheduler.decide(now);
-        let time = self.accounts.grant::<M>(account);
-        match self.accounts.is_granted() {
+        let funding = self.accounts.fund::<M>(account);
+        match funding.is_metered {
             true => self.scheduler.dispatched_on_account(thread, now),
             false => self.scheduler.dispatched(thread, now),
         }
-        let metered = account.filter(|_| self.accounts.is_granted());
+        let metered = account.filter(|_| funding.is_metered);
         Decided {
             thread,
             timer: metered.map_or(timer, |account| account.timer),
-            time,
+            funding,
             epoch,
         }
     }
@@ -151,7 +148,11 @@ impl<P: Policy, const N: usize> State<P, N> {
                     self.faulted |= 1 << (index % MAX_THREADS as u64);
                     let _known = self.scheduler.remove(thread_of(index), now);
                 }
-                EventKind::Expired if self.accounts.has_ended() => {
+                // The work of a thread is done if its budget ends while it blocks.
+                EventKind::Expired
+                    if self.accounts.has_ended()
+                        && !self.scheduler.is_blocked(thread_of(index)) =>
+                {
                     self.expired |= 1 << (index % MAX_THREADS as u64);
                 }
                 EventKind::Expired => {}

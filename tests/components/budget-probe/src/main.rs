@@ -11,6 +11,7 @@ mod decision;
 mod enforcement;
 mod equivalence;
 mod job;
+mod one_vcpu;
 mod threads;
 
 use bulkhead_abi::kernel::{Operation, Status, first};
@@ -43,6 +44,9 @@ fn measure(first: &mut First) -> Result<(), Status> {
     call(first::MONITOR, Operation::Up, [])?;
     if let Some(rounds) = argument(&info, "jobs") {
         return job::measure(first, rounds);
+    }
+    if let Some(rounds) = argument(&info, "switches") {
+        return one_vcpu::measure(first, rounds);
     }
     match (argument(&info, "decisions"), argument(&info, "vcpus")) {
         (Some(steps), _) => equivalence::measure(steps),

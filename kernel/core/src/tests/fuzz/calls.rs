@@ -7,7 +7,7 @@ use super::{Dice, GIVEN_SLOTS, IDENTITIES, LINES, OWN_PAGES};
 use crate::Hal;
 use crate::slot::Slot;
 use bulkhead_abi::kernel::{
-    ALL, IDENTITIES_SHIFT, KEEP, Kind, Operation, SAME_TIME, SLOTS, Status,
+    ALL, IDENTITIES_SHIFT, KEEP, Kind, Operation, SAME_TIME, SLOTS, Status, funds,
 };
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -69,6 +69,7 @@ pub(super) fn plausible(machine: &Machine, dice: &mut Dice) -> [u64; 7] {
     let [interrupt, other_pages] = [K::Interrupt, K::Pages].map(&mut pick);
     let page = dice.below(OWN_PAGES);
     let identity = identities << IDENTITIES_SHIFT | (IDENTITIES[0] + dice.below(IDENTITIES[1]));
+    let former = [0, time, other][dice.below(3) as usize];
     let running = [SAME_TIME, time][dice.below(2) as usize];
     let timeout = [KEEP, u64::MAX, now + dice.below(3000), now][dice.below(4) as usize];
     let epoch = machine.epoch();
@@ -79,7 +80,11 @@ pub(super) fn plausible(machine: &Machine, dice: &mut Dice) -> [u64; 7] {
     let all: [(u64, O, [u64; 5]); 39] = [
         (thread, O::Dispatch, [running, timeout, epoch, 0, 0]),
         (thread, O::Dispatch, [running, timeout, epoch, 0, 0]),
-        (thread, O::Dispatch, [running, timeout, epoch, 0, 0]),
+        (
+            thread,
+            O::Dispatch,
+            [running, timeout, epoch, cycles, funds(other, former)],
+        ),
         (thread, O::Bind, [scheduler, dice.below(6), time, 0, 0]),
         (thread, O::Sender, [empty, dice.below(2), 0, 0, 0]),
         (thread, O::Receiver, [empty, 0, 0, 0, 0]),

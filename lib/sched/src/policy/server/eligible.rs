@@ -15,21 +15,24 @@ impl<B: Budget + Copy, const N: usize, const M: usize, const P: usize, const S: 
 {
     /// Puts a server with ready threads where its budget says.
     pub(super) fn place(&mut self, id: ServerId, now: Time) {
-        let Some(server) = self.server(id) else {
+        let Some(Some(server)) = self.servers.get(usize::from(id.0)) else {
             return;
         };
-        let (priority, partition) = (server.priority, server.partition);
-        let (available, deadline) = (server.budget.available(now) > 0, server.budget.deadline());
-        let when = server.budget.next_replenishment(now);
-        self.withdraw(id);
-        let band = self.is_band(partition, priority);
-        let Some(lane) = self.lanes.get_mut(usize::from(partition)) else {
+        let Some(lane) = self.lanes.get_mut(usize::from(server.partition)) else {
             return;
         };
-        match (available, band) {
-            (true, false) => lane.eligible.push_back(as_thread(id), priority.0),
-            (true, true) => self.band.arm(as_thread(id), (priority.0, deadline)),
-            (false, _) => lane.exhausted.arm(as_thread(id), priority.0, when),
+        let (name, level) = (as_thread(id), server.priority.0);
+        lane.eligible.remove(name);
+        lane.exhausted.disarm(name);
+        self.band.disarm(name);
+        let is_band = server.partition == 0 && self.bands >> level & 1 != 0;
+        if server.budget.available(now) == 0 {
+            let when = server.budget.next_replenishment(now);
+            lane.exhausted.arm(name, level, when);
+        } else if is_band {
+            self.band.arm(name, (level, server.budget.deadline()));
+        } else {
+            lane.eligible.push_back(name, level);
         }
     }
 
@@ -88,20 +91,26 @@ impl<B: Budget + Copy, const N: usize, const M: usize, const P: usize, const S: 
     }
 
     /// Time partitions with servers that may run in the slot of `current`: TP0, and itself.
+    #[inline(always)]
     fn open(current: u8) -> impl Iterator<Item = u8> {
         core::iter::once(0).chain((current != 0).then_some(current))
     }
 
     /// The most important server that has, or had, budget.
+    #[inline(always)]
     fn best(&self, current: u8) -> Option<(Rank, ServerId)> {
-        let lanes = Self::open(current).filter_map(|number| {
-            let first = self.lanes.get(usize::from(number))?.eligible.first()?;
-            let id = ServerId(first.0);
-            Some((self.rank(self.server(id)?), id))
-        });
-        let of_band = self.band.first().map(|first| ServerId(first.0));
-        let of_band = of_band.and_then(|id| Some((self.rank(self.server(id)?), id)));
-        lanes.chain(of_band).min_by_key(|&(rank, _)| rank)
+        let of_band = self.band.first().zip(self.band.earliest());
+        let mut best = of_band.map(|(first, (level, _))| ((level, false), first));
+        for number in Self::open(current) {
+            let lane = self.lanes.get(usize::from(number))?;
+            if let Some((first, level)) = lane.eligible.first_and_level() {
+                let rank = (level, number != 0);
+                if best.is_none_or(|(other, _)| rank < other) {
+                    best = Some((rank, first));
+                }
+            }
+        }
+        best.map(|(rank, first)| (rank, ServerId(first.0)))
     }
 
     /// Levels above this one are more important than `rank` for a server of that time partition. A server
