@@ -82,7 +82,7 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
         tell("guest.ram", format!("starts below {RAM:#x}"));
     }
     if is_unreachable(board, guest.ram) {
-        tell("guest.ram", beyond(board));
+        tell("guest.ram", unreachable(board));
     }
 }
 
@@ -131,7 +131,7 @@ fn window_faults<'a>(
         faults.push(format!("not at a multiple of {alignment:#x}"));
     }
     if is_unreachable(board, end - 1) {
-        faults.push(beyond(board));
+        faults.push(unreachable(board));
     }
     let overlapped = others.filter(|part| overlaps(part, start, end));
     faults.extend(overlapped.map(|part| format!("overlaps `{}`", part.0)));
@@ -142,7 +142,7 @@ fn overlaps(&(_, at, bytes, _): &Part, start: u64, end: u64) -> bool {
     start < at.saturating_add(bytes) && at < end
 }
 
-fn beyond(board: &Board) -> String {
+fn unreachable(board: &Board) -> String {
     format!("lies beyond {} bits of address", board.cpu.physical_bits)
 }
 
@@ -161,7 +161,7 @@ fn device_faults(
         ));
     }
     if is_unreachable(board, end.saturating_sub(1)) {
-        faults.push(format!("is seen at {start:#x}: {}", beyond(board)));
+        faults.push(format!("is seen at {start:#x}: {}", unreachable(board)));
     }
     for part in parts.iter().filter(|part| overlaps(part, start, end)) {
         // A UART may be seen there as a console.

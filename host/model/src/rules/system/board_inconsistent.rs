@@ -34,9 +34,9 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
             .filter(|other| other.range.overlaps(part.range));
         let overlaps = overlapped.map(|other| format!("overlaps {}", other.name));
         let bits = board.cpu.physical_bits;
-        let beyond = is_unreachable(board, part.range.end.saturating_sub(1))
+        let end = is_unreachable(board, part.range.end.saturating_sub(1))
             .then(|| format!("lies beyond {bits} bits of address"));
-        for fault in overlaps.chain(beyond) {
+        for fault in overlaps.chain(end) {
             let message = format!("{} {fault}", part.name);
             report.add(RULE.at(&part.span, message).here("does not fit"));
         }

@@ -101,8 +101,8 @@ fn bridge_fault(pcie: &Pcie) -> Option<String> {
             "`{model}` has room for one device, at slot 0, whose interrupt line does not depend on its slot: root ports are not supported"
         ));
     }
-    let known = BRIDGES.into_iter().find(|(name, _)| *name == model);
-    let differs = known.is_some_and(|(_, requester)| requester != pcie.requester);
+    let row = BRIDGES.into_iter().find(|(name, _)| *name == model);
+    let differs = row.is_some_and(|(_, requester)| requester != pcie.requester);
     differs.then(|| {
         format!("functions behind `{model}` have another requester ID than `pcie.requester` says")
     })
