@@ -5,7 +5,7 @@
 #       REALTIME=1        by the wall clock, until Ctrl-C, for interactive use
 #       FAULT=NAME        linux-panic, control-wild-write, plant-hang, linux-flood
 #       LINUX_CORES=2     an SMP Linux
-#       KERNEL=…          an arm64 Image, a Debian kernel package or its .deb, debian-rt
+#       KERNEL=…          an arm64 Image, a Debian kernel package or its .deb, debian-rt, pseudo-nmi
 #       INITRD=…          an initial file system of one's own
 #       SYSTEM=…          another system than systems/drive
 #       BOARD=…           another board than the system's, as xlnx-versal-virt
@@ -25,8 +25,9 @@ tools = root=. && . setup/tools.sh
 run:
 	@setup/run.sh
 
-# The experiment that measures Linux PREEMPT_RT fetches it, beside other cases.
-test-long: FLAVOURS = debian debian-rt
+# The experiment that measures Linux PREEMPT_RT fetches it, beside other cases; the long cases compile a Linux that masks
+# interrupts by priority.
+test-long: FLAVOURS = debian debian-rt pseudo-nmi
 test test-long: export FIRST_BUILD = --bin xtask
 
 test: setup

@@ -1,6 +1,8 @@
 # Linux for the guests: arm64 kernel packages and a static busybox, unpacked under .cache
 #
 #   .cache/debian-arm64/kernel/FLAVOUR/{Image,release,modules/}   .cache/debian-arm64/busybox
+#
+# The flavour `pseudo-nmi` is compiled from Debian's Linux source: no Debian package of a kernel has CONFIG_ARM64_PSEUDO_NMI.
 
 has_busybox() { [ -x "$DEB/busybox" ]; }
 
@@ -23,11 +25,16 @@ unpack_busybox() {
 # A flavour that is a file is kept under its name without the folder.
 kernel_folder() { echo "$DEB/kernel/$(basename "$1" .deb)"; }
 
-has_kernel() { [ -s "$(kernel_folder "$1")/Image" ] && [ -s "$(kernel_folder "$1")/release" ]; }
+has_kernel() {
+    folder=$(kernel_folder "$1")
+    [ -s "$folder/Image" ] && [ -s "$folder/release" ] || return 1
+    [ "$1" != pseudo-nmi ] || cmp -s "$ROOT/setup/pseudo-nmi.config" "$folder/config"
+}
 
 fetch_kernel() {
     has_kernel "$1" && return 0
     case $1 in
+        pseudo-nmi) compile_kernel; return ;;
         *.deb) [ -r "$1" ] || die "there is no kernel package $1." "Name an existing .deb file or a package." ;;
         *) update_archive; require_package "$(kernel_package "$1")" ;;
     esac
@@ -96,5 +103,41 @@ keep_kernel() {
 is_arm64_image() {
     [ "$(dd if="$1" bs=1 skip=56 count=4 2>/dev/null)" = ARMd ] && return
     echo "$1 is not an uncompressed arm64 Image"
+    return 1
+}
+
+SOURCE=$DEB/linux-source
+
+compile_kernel() {
+    update_archive
+    step "Fetching the source of Linux" unpack_source
+    step "Compiling a Linux with pseudo-NMIs, which takes some minutes" build_kernel
+}
+
+# The package without a version depends on that of the release's kernels.
+unpack_source() {
+    rm -rf "$SOURCE" "$SOURCE.part"
+    package=$(field linux-source Depends | sed -n 's/^\(linux-source-[^ ]*\).*/\1/p')
+    fetch_package "${package:-linux-source}" "$SOURCE.part" && mkdir "$SOURCE" &&
+        tar -xf "$SOURCE.part"/usr/src/linux-source-*.tar.xz -C "$SOURCE" --strip-components=1 &&
+        rm -r "$SOURCE.part"
+}
+
+# The kernel stays in its source, because the module is compiled against both.
+build_kernel() {
+    folder=$(kernel_folder pseudo-nmi)
+    rm -rf "$folder"
+    make_linux "$SOURCE" KCONFIG_ALLCONFIG="$ROOT/setup/pseudo-nmi.config" allnoconfig &&
+        has_all_options && make_linux "$SOURCE" -j"$(nproc)" Image modules || return 1
+    mkdir -p "$folder/modules"
+    cp "$SOURCE/arch/arm64/boot/Image" "$folder/Image" && is_arm64_image "$folder/Image" &&
+        make_linux "$SOURCE" -s kernelrelease >"$folder/release" &&
+        cp "$ROOT/setup/pseudo-nmi.config" "$folder/config"
+}
+
+# Linux leaves out an option that it does not have, or that lacks what it depends on, without a message.
+has_all_options() {
+    missing=$(grep '^CONFIG_' "$ROOT/setup/pseudo-nmi.config" | grep -vxFf "$SOURCE/.config") || return 0
+    echo "the configuration has not kept: $missing"
     return 1
 }

@@ -17,7 +17,9 @@ has_module() {
 build_module() {
     has_module "$1" && return 0
     release=$(cat "$(kernel_folder "$1")/release")
+    headers=$DEB/headers/$release tree=$DEB/headers/$release/usr/src/linux-headers-$release
     case $1 in
+        pseudo-nmi) tree=$SOURCE; compile_for "$1" ;;
         debian | debian-rt) fetch_headers; compile_for "$1" ;;
         *.deb) (fetch_headers "$(dirname "$1")"; compile_for "$1") || without_module "$(dirname "$1")" ;;
         *) (fetch_headers; compile_for "$1") || without_module "the machine's package sources" ;;
@@ -31,9 +33,8 @@ without_module() {
         "as the kernel, and the packages linux-headers-$release, the -common one and linux-kbuild in $1."
 }
 
-# In: $release. fetch_headers [FOLDER]: from .deb files in FOLDER if they are there, else from the archive.
+# In: $release, $headers. fetch_headers [FOLDER]: from .deb files in FOLDER if they are there, else from the archive.
 fetch_headers() {
-    headers=$DEB/headers/$release
     [ -e "$headers/complete" ] && return 0
     if [ -n "$(package_file "linux-headers-$release" "${1:-}")" ]; then
         step "Unpacking the kernel's headers ($release)" unpack_headers "$1"
@@ -81,11 +82,17 @@ compile_module() {
     rm -rf "$folder"
     mkdir -p "$folder/build"
     cp "$ROOT"/linux/kmod/* "$ROOT"/linux/include/* "$folder/build/"
-    cross=aarch64-linux-gnu-
-    [ "$NATIVE" != arm64 ] || cross=
-    make -C "$headers/usr/src/linux-headers-$release" M="$folder/build" ARCH=arm64 \
-        CROSS_COMPILE="$cross" CC="${cross}gcc-$(compiler_version)" DEB_BUILD_ARCH="$NATIVE" DEB_HOST_ARCH=arm64 \
+    make_linux "$tree" M="$folder/build" DEB_BUILD_ARCH="$NATIVE" DEB_HOST_ARCH=arm64 \
         DEB_HOST_GNU_TYPE=aarch64-linux-gnu CONFIG_DEBUG_INFO_BTF_MODULES= modules || return 1
     mv "$folder/build/bulkhead.ko" "$folder/bulkhead.ko" && rm -rf "$folder/build" || return 1
     module_sources "$1" >"$folder/sources"
+}
+
+# make_linux FOLDER ARGUMENT…: make in the source or the headers of an arm64 kernel.
+make_linux() {
+    source_tree=$1
+    shift
+    cross=aarch64-linux-gnu-
+    [ "$NATIVE" != arm64 ] || cross=
+    make -C "$source_tree" ARCH=arm64 CROSS_COMPILE="$cross" CC="${cross}gcc-$(compiler_version)" "$@"
 }

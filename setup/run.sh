@@ -9,7 +9,7 @@ export FIRST_BUILD='--release --package bulkhead'
 # A kernel is one the set-up knows, a package file, a file of one's own, or a package.
 case ${KERNEL:-} in
     '') "$root/setup/setup.sh" ;;
-    debian | debian-rt) "$root/setup/setup.sh" "$KERNEL" ;;
+    debian | debian-rt | pseudo-nmi) "$root/setup/setup.sh" "$KERNEL" ;;
     *.deb)
         "$root/setup/setup.sh" debian "$(realpath -m "$KERNEL")"
         KERNEL=$fetched/$(basename "$KERNEL" .deb)/Image

@@ -3,7 +3,7 @@
 #
 #   setup/setup.sh [FLAVOUR…]
 #
-# FLAVOUR is an arm64 kernel: `debian` (the default), `debian-rt`, the name of a linux-image package,
+# FLAVOUR is an arm64 kernel: `debian` (the default), `debian-rt`, `pseudo-nmi`, the name of a linux-image package,
 # or a .deb file. Everything that does not need root lies under .cache; what is there is never
 # fetched again, so that a second call is silent and quick and an interrupted one goes on where it was.
 set -eu
@@ -24,7 +24,7 @@ FLAVOURS=${*:-debian}
 
 # Everything the outcome depends on, in one number.
 fingerprint() {
-    cat "$ROOT"/setup/*.sh "$ROOT"/setup/packages.txt "$ROOT"/setup/sources/Cargo.* "$ROOT"/omp/packages.txt \
+    cat "$ROOT"/setup/*.sh "$ROOT"/setup/packages.txt "$ROOT"/setup/*.config "$ROOT"/setup/sources/Cargo.* "$ROOT"/omp/packages.txt \
         "$ROOT"/rust-toolchain.toml "$ROOT"/linux/kmod/* "$ROOT"/linux/include/* /etc/os-release 2>/dev/null | sha256sum
 }
 

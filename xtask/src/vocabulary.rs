@@ -16,7 +16,7 @@ const REJECTED: &str = "not this";
 /// Heading of the list of names without a role.
 const NAMES: &str = "## Names";
 /// Folders without sources of the project.
-const SKIPPED: [&str; 4] = ["target", "out", ".git", "shared"];
+const SKIPPED: [&str; 5] = ["target", "out", ".git", ".cache", "shared"];
 
 /// The rules of the glossary.
 #[derive(Debug, Default)]

@@ -51,11 +51,12 @@ impl Drop for Checkout {
 
 /// Variables, what the set-up is called with, what follows `run` and the system.
 #[rustfmt::skip]
-const CASES: [[&str; 3]; 11] = [
+const CASES: [[&str; 3]; 12] = [
     ["", "[]", ""],
     ["FOR=20s", "[]", "[--for] [20s]"],
     ["FAULT=linux-panic", "[]", "[--fault] [linux-panic]"],
     ["KERNEL=debian-rt", "[debian-rt]", "[--set] [partition.linux.image.kernel=debian-rt]"],
+    ["KERNEL=pseudo-nmi", "[pseudo-nmi]", "[--set] [partition.linux.image.kernel=pseudo-nmi]"],
     ["KERNEL=my kernels/Image", "[]", "[--set] [partition.linux.image.kernel=ROOT/my kernels/Image]"],
     ["KERNEL=/a/linux.deb", "[debian] [/a/linux.deb]",
      "[--set] [partition.linux.image.kernel=ROOT/.cache/debian-arm64/kernel/linux/Image]"],

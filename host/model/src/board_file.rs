@@ -10,8 +10,8 @@ use crate::draft::{Field, Section, display, join};
 use crate::registry::BOARD;
 use crate::rules::shape::syntax;
 use crate::rules::system::{
-    board_cores, board_dma, board_figures, board_firmware, board_guest, board_inconsistent,
-    board_memory, board_streams, unknown_board,
+    board_cores, board_devices, board_dma, board_emulator, board_figures, board_firmware,
+    board_guest, board_inconsistent, board_memory, board_pcie, board_streams, unknown_board,
 };
 use crate::shape;
 use crate::source::Sources;
@@ -92,6 +92,9 @@ fn read(text: &str, base: usize, report: &mut Report) -> Option<Board> {
         board_inconsistent::check(board, &table, &mut findings);
         board_figures::check(board, &table, &mut findings);
         board_cores::check(board, &table, &mut findings);
+        board_devices::check(board, &table, &mut findings);
+        board_pcie::check(board, &table, &mut findings);
+        board_emulator::check(board, &table, &mut findings);
         board_memory::check(board, &table, &mut findings);
         board_firmware::check(board, &table, &mut findings);
         board_dma::check(board, &table, &mut findings);

@@ -25,7 +25,7 @@ use bulkhead_tpipe::language::{Buffering, SOURCE};
 use std::collections::BTreeSet;
 
 /// Kernels that the set-up fetches.
-pub(crate) const PACKAGED_KERNELS: &[&str] = &["debian", "debian-rt"];
+pub(crate) const PACKAGED_KERNELS: &[&str] = &["debian", "debian-rt", "pseudo-nmi"];
 /// The initial file system that the tool makes.
 pub(crate) const AGENT: &str = "agent";
 /// Default budget of restarts: limit and window in nanoseconds.

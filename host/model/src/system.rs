@@ -285,7 +285,7 @@ pub struct Component {
 /// A Linux kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kernel {
-    /// The packaged kernel that the set-up fetched; the flavour, e.g. `debian`, `debian-rt`.
+    /// The packaged kernel that the set-up fetched; the flavour, e.g. `debian`, `debian-rt`, `pseudo-nmi`.
     Packaged(String),
     /// An `Image` of one's own.
     File(PathBuf),

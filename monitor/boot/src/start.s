@@ -40,8 +40,9 @@ boot_secondary:
     add x0, x0, #1
     cmp x0, #{MAX_CORES}
     b.ne 1b
-    // Not a core that was called: it has no stack to say so on, and the first core misses one.
-    wfi
+    // Not a core that was called: it has no stack to say so on, and the first core misses one. An interrupt that
+    // firmware has left pending does not keep it awake.
+    wfe
     b boot_secondary
 2:  adrp x1, secondary_stacks
     add x1, x1, :lo12:secondary_stacks

@@ -5,6 +5,7 @@
 //   START_ANSWER    to CPU_ON
 //   START_LEVEL     SPSR_EL3 with which CPU_ON enters a core; 0 = it is never entered
 //   FREQUENCY       CNTFRQ_EL0 of the other cores
+//   OTHER_CORE      exclusive-or of the core of the call and the core that CPU_ON enters; left out = 0
 //
 // It runs from flash at address 0. Translation and caches are off on all cores.
 
@@ -122,6 +123,9 @@ call:
     mov x9, #START_LEVEL
     cbz x9, started
     and x1, x1, #0xf
+#ifdef OTHER_CORE
+    eor x1, x1, #OTHER_CORE
+#endif
     ldr x9, =MAILBOX
     add x9, x9, x1, lsl #4
     str x3, [x9, #8]

@@ -46,8 +46,8 @@ pub(super) const KEYS: &[Key] = &[
         path: "partition.*.image.kernel",
         shape: Shape::Text,
         presence: Default("no Linux"),
-        meaning: "A Linux kernel: `\"debian\"` or `\"debian-rt\"`, fetched by the set-up, or the path of \
-                  an uncompressed arm64 `Image`. For kind `\"linux\"`.",
+        meaning: "A Linux kernel: `\"debian\"` or `\"debian-rt\"`, fetched by the set-up, `\"pseudo-nmi\"`, which it compiles \
+                  from Debian's source, or the path of an uncompressed arm64 `Image`. For kind `\"linux\"`.",
         example: "image.kernel = \"debian\"",
     },
     Key {

@@ -8,7 +8,8 @@ use crate::resolve::PACKAGED_KERNELS;
 crate::rules::declaration::rule! {
     Note, "kernel-not-fetched",
     "the packaged kernel has been fetched",
-    "`make setup` fetches `\"debian\"` from the distribution's archive, and `\"debian-rt\"` when asked. \
+    "`make setup` fetches `\"debian\"` from the distribution's archive; `setup/setup.sh debian NAME` fetches `\"debian-rt\"`, and \
+     compiles `\"pseudo-nmi\"`. \
      Until then the description can be checked, but not built.",
     check
 }
@@ -26,7 +27,7 @@ fn check(draft: &Draft, report: &mut Report) {
                     format!("the kernel `{}` has not been fetched yet", name.value),
                 )
                 .here("not in the cache")
-                .help("run `make setup`, or name an `Image` of your own"),
+                .help("run `setup/setup.sh debian NAME` with its name, or name an `Image` of your own"),
             );
         }
     }

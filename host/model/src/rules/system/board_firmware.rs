@@ -1,10 +1,12 @@
 //! The firmware of a board lets the monitor work
 
-use super::board_inconsistent::place;
-use crate::board::Board;
+use super::board_inconsistent::{is_unreachable, place};
+use super::occupied::{Occupied, occupied};
+use crate::board::{Board, MemoryRange};
 use crate::diagnostic::Report;
 use crate::document::Table;
 use crate::draft::Section;
+use bulkhead_formats::region::Range;
 
 crate::rules::declaration::rule! {
     Error, "board-firmware",
@@ -45,7 +47,7 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
         let help = "configure the firmware so that it does, and add the word";
         tell("firmware.leaves", message, help);
     }
-    check_release(board, &mut tell);
+    check_release(board, &occupied(board, table), &mut tell);
     let kind = Section::of(table, "interrupts").text("kind").value();
     if let Some(kind) = kind.filter(|kind| kind != "gic-v3") {
         tell(
@@ -63,27 +65,58 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
     }
 }
 
-fn check_release(board: &Board, tell: &mut impl FnMut(&str, String, &str)) {
+fn check_release(board: &Board, hardware: &[Occupied], tell: &mut impl FnMut(&str, String, &str)) {
     let help = "`cpu-release-addr` of each `cpu` node in the board's device tree";
     let spin = board.has_spin_table();
-    for (number, core) in board.cores.iter().enumerate().skip(1) {
-        match core.release {
-            None if spin => tell(
-                "cores",
-                format!("core {number} has no `release` word to start it by"),
-                help,
-            ),
-            Some(word) if spin && word % 8 != 0 => tell(
-                "cores",
-                format!("the `release` word {word:#x} of core {number} is not at a multiple of 8"),
-                help,
-            ),
-            Some(_) if !spin => tell(
+    for (number, core) in board.cores.iter().enumerate() {
+        let Some(word) = core.release else {
+            if spin && number > 0 {
+                let message = format!("core {number} has no `release` word to start it by");
+                tell("cores", message, help);
+            }
+            continue;
+        };
+        if !spin {
+            tell(
                 "cores",
                 format!("core {number} has a `release` word, but is started by PSCI"),
                 "leave it out, or write `firmware.start = \"spin-table\"`",
-            ),
-            _ => {}
+            );
+            continue;
+        }
+        for fault in release_faults(board, hardware, number, word) {
+            let message = format!("the `release` word {word:#x} of core {number} {fault}");
+            tell("cores", message, help);
         }
     }
+}
+
+/// Bytes of the word that releases a core.
+const WORD: u64 = 8;
+
+fn release_faults(board: &Board, hardware: &[Occupied], number: usize, word: u64) -> Vec<String> {
+    let mut faults = Vec::new();
+    if !word.is_multiple_of(WORD) {
+        faults.push("is not at a multiple of 8".into());
+    }
+    if is_unreachable(board, word) {
+        let bits = board.cpu.physical_bits;
+        faults.push(format!("lies beyond {bits} bits of address"));
+    }
+    let mut earlier = board.cores[..number].iter();
+    if let Some(other) = earlier.position(|other| other.release == Some(word)) {
+        faults.push(format!("is that of core {other}"));
+    }
+    let range = Range {
+        start: word,
+        end: word.saturating_add(WORD),
+    };
+    let registers = hardware.iter().filter(|part| part.range.overlaps(range));
+    faults.extend(registers.map(|part| format!("lies in {}", part.name)));
+    // RAM below the boot image stays the firmware's.
+    let is_handed_out = |ram: &MemoryRange| (ram.base.max(board.load)..ram.end()).contains(&word);
+    if board.memory.iter().any(is_handed_out) {
+        faults.push("lies in RAM that monitor and partitions get".into());
+    }
+    faults
 }

@@ -1,22 +1,28 @@
 //! The guest-physical map of a board
 
-use super::board_inconsistent::place;
-use crate::board::{Board, Device};
+use super::board_inconsistent::{is_unreachable, place};
+use crate::board::{Board, Device, Pcie};
 use crate::diagnostic::Report;
 use crate::document::Table;
 use bulkhead_abi::PAGE_SIZE;
+use bulkhead_abi::device::Class;
 use bulkhead_abi::guest::{RAM, WINDOW_BYTES};
 use bulkhead_formats::gicv3::REDISTRIBUTOR_STRIDE;
 
 crate::rules::declaration::rule! {
     Error, "board-guest",
-    "what every partition sees lies below 0x4000_0000 without overlap, in whole frames, and memory above it",
+    "what every partition sees lies below 0x4000_0000 without overlap, in whole frames, and memory above it; no two \
+     devices are seen at one address",
     "The map is a choice, not a fact of the hardware. The kernel and the runtime of RTOS partitions reach interrupt \
      controller, UART and window in the first GiB; the kernel finds the start of the window by its alignment to 32 MiB."
 }
 
 /// Bytes of the distributor, and alignment of a frame.
 const FRAME: u64 = 1 << 16;
+
+/// A bus's configuration space, and how many buses partitions have: one for each interrupt line of the host bridge.
+const BUS: u64 = 1 << 20;
+const BUSES: u64 = 4;
 
 /// A part of the map: its key, first address, bytes, and alignment.
 type Part = (&'static str, u64, u64, u64);
@@ -45,12 +51,22 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
         report.add(RULE.at(&place(table, key), message).here("does not fit"));
     };
     for (number, part) in parts.iter().enumerate() {
-        for message in part_faults(board, part, &parts[..number]) {
+        for message in part_faults(part, &parts[..number]) {
             tell(part.0, message);
         }
     }
-    for device in &board.devices {
-        for message in device_faults(device, &parts) {
+    // How much there is of it depends on the partition.
+    let ram = ("guest.ram", guest.ram, PAGE_SIZE, PAGE_SIZE);
+    let windows: Vec<Part> = board.pcie.iter().flat_map(pcie_windows).collect();
+    for (number, window) in windows.iter().enumerate() {
+        let others = parts.iter().chain([&ram]).chain(&windows[..number]);
+        for message in window_faults(board, window, others) {
+            tell(window.0, message);
+        }
+    }
+    let taken: Vec<Part> = parts.into_iter().chain(windows).chain([ram]).collect();
+    for (number, device) in board.devices.iter().enumerate() {
+        for message in device_faults(board, device, &taken, &board.devices[..number]) {
             tell(&format!("device.{}", device.name), message);
         }
     }
@@ -62,13 +78,15 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
     if !guest.ram.is_multiple_of(PAGE_SIZE) {
         tell("guest.ram", "not at the start of a page".into());
     }
+    if guest.ram < RAM {
+        tell("guest.ram", format!("starts below {RAM:#x}"));
+    }
+    if is_unreachable(board, guest.ram) {
+        tell("guest.ram", unreachable(board));
+    }
 }
 
-fn part_faults(
-    board: &Board,
-    &(_, start, size, alignment): &Part,
-    earlier: &[Part],
-) -> Vec<String> {
+fn part_faults(&(_, start, size, alignment): &Part, earlier: &[Part]) -> Vec<String> {
     let mut faults = Vec::new();
     let end = start.saturating_add(size);
     if !start.is_multiple_of(alignment) {
@@ -79,18 +97,61 @@ fn part_faults(
             "ends at {end:#x}, beyond {RAM:#x}, where RTOS partitions have their memory"
         ));
     }
-    for &(other, at, bytes, _) in earlier {
-        if start < at.saturating_add(bytes) && at < end {
-            faults.push(format!("overlaps `{other}`"));
-        }
-    }
-    if start < board.guest.ram.saturating_add(PAGE_SIZE) && board.guest.ram < end {
-        faults.push("reaches into the guest's memory".into());
-    }
+    let overlapped = earlier.iter().filter(|part| overlaps(part, start, end));
+    faults.extend(overlapped.map(|part| format!("overlaps `{}`", part.0)));
     faults
 }
 
-fn device_faults(device: &Device, parts: &[Part]) -> Vec<String> {
+/// Guest-physical windows of the host bridge: buses, ports, memory.
+fn pcie_windows(pcie: &Pcie) -> Vec<Part> {
+    let buses = pcie.guest_configuration.saturating_add(BUS);
+    let all = [
+        ("pcie.guest_configuration", buses, BUSES * BUS, BUS),
+        (
+            "pcie.guest_ports",
+            pcie.guest_ports,
+            pcie.ports[1],
+            PAGE_SIZE,
+        ),
+        ("pcie.guest_memory", pcie.guest_memory, pcie.memory[1], BUS),
+    ];
+    all.into_iter()
+        .filter(|(_, _, size, _)| *size > 0)
+        .collect()
+}
+
+fn window_faults<'a>(
+    board: &Board,
+    &(_, start, size, alignment): &Part,
+    others: impl Iterator<Item = &'a Part>,
+) -> Vec<String> {
+    let mut faults = Vec::new();
+    let end = start.saturating_add(size);
+    if !start.is_multiple_of(alignment) {
+        faults.push(format!("not at a multiple of {alignment:#x}"));
+    }
+    if is_unreachable(board, end - 1) {
+        faults.push(unreachable(board));
+    }
+    let overlapped = others.filter(|part| overlaps(part, start, end));
+    faults.extend(overlapped.map(|part| format!("overlaps `{}`", part.0)));
+    faults
+}
+
+fn overlaps(&(_, at, bytes, _): &Part, start: u64, end: u64) -> bool {
+    start < at.saturating_add(bytes) && at < end
+}
+
+fn unreachable(board: &Board) -> String {
+    format!("lies beyond {} bits of address", board.cpu.physical_bits)
+}
+
+fn device_faults(
+    board: &Board,
+    device: &Device,
+    parts: &[Part],
+    earlier: &[Device],
+) -> Vec<String> {
     let mut faults = Vec::new();
     let (start, end) = (device.guest, device.guest.saturating_add(device.size));
     if !start.is_multiple_of(PAGE_SIZE) {
@@ -99,11 +160,22 @@ fn device_faults(device: &Device, parts: &[Part]) -> Vec<String> {
             device.name
         ));
     }
-    // A UART may be seen there as a console.
-    for &(other, at, bytes, _) in parts.iter().filter(|(key, ..)| *key != "guest.uart") {
-        if start < at.saturating_add(bytes) && at < end {
-            faults.push(format!("is seen at {start:#x}, within `{other}`"));
+    if is_unreachable(board, end.saturating_sub(1)) {
+        faults.push(format!("is seen at {start:#x}: {}", unreachable(board)));
+    }
+    for part in parts.iter().filter(|part| overlaps(part, start, end)) {
+        // A UART may be seen there as a console.
+        if part.0 != "guest.uart" || !device.is(Class::Uart) {
+            faults.push(format!("is seen at {start:#x}, within `{}`", part.0));
         }
+    }
+    let shared =
+        |other: &&Device| start < other.guest.saturating_add(other.size) && other.guest < end;
+    for other in earlier.iter().filter(shared) {
+        faults.push(format!(
+            "is seen at {start:#x}, where `{}` is seen",
+            other.name
+        ));
     }
     faults
 }

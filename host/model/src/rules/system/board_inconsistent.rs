@@ -1,19 +1,17 @@
 //! A board's facts fit together
 
 use super::occupied::occupied;
-use crate::board::{Board, Device, FunctionKind, Pcie};
+use crate::board::Board;
 use crate::diagnostic::Report;
 use crate::document::Table;
 use crate::draft::Section;
 use crate::source::Span;
-use bulkhead_abi::PAGE_SIZE;
-use bulkhead_abi::device::Class;
 use bulkhead_formats::address::physical_range;
 
 crate::rules::declaration::rule! {
     Error, "board-inconsistent",
     "the facts of a board file fit together",
-    "Devices are whole pages and share none, interrupts exist. Everything the tool derives rests on this file."
+    "Registers overlap nothing, private interrupts are distinct, names are words. Everything the tool derives rests on this file."
 }
 
 /// Looks at a board that has the right shape.
@@ -26,14 +24,8 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
             tell(path, message.to_owned());
         }
     }
-    if let Some((_, message)) = board.pcie.as_ref().and_then(|pcie| pcie_fault(board, pcie)) {
-        tell("pcie", message.to_owned());
-    }
-    for device in &board.devices {
-        let path = format!("device.{}", device.name);
-        for message in device_faults(board, device) {
-            tell(&path, message);
-        }
+    for (path, message) in names(board).into_iter().chain(cache_fault(table)) {
+        tell(path, message);
     }
     let all = occupied(board, table);
     for (index, part) in all.iter().enumerate() {
@@ -42,9 +34,9 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
             .filter(|other| other.range.overlaps(part.range));
         let overlaps = overlapped.map(|other| format!("overlaps {}", other.name));
         let bits = board.cpu.physical_bits;
-        let beyond = is_unreachable(board, part.range.end.saturating_sub(1))
+        let end = is_unreachable(board, part.range.end.saturating_sub(1))
             .then(|| format!("lies beyond {bits} bits of address"));
-        for fault in overlaps.chain(beyond) {
+        for fault in overlaps.chain(end) {
             let message = format!("{} {fault}", part.name);
             report.add(RULE.at(&part.span, message).here("does not fit"));
         }
@@ -120,6 +112,43 @@ fn facts(board: &Board) -> [(bool, &'static str, &'static str); 8] {
     ]
 }
 
+/// Names that become words of device trees and of files.
+fn names(board: &Board) -> Vec<(&'static str, String)> {
+    let all = [("name", &board.name), ("cpu.name", &board.cpu.name)];
+    let wrong = all.into_iter().filter(|(_, name)| !is_node_name(name));
+    wrong
+        .map(|(key, name)| {
+            (
+                key,
+                format!("`{name}` is no name: letters, digits, `-`, `_`, `.`"),
+            )
+        })
+        .collect()
+}
+
+/// Returns `true` for a name of device nodes and files.
+pub(super) fn is_node_name(name: &str) -> bool {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    !name.is_empty() && !name.starts_with(['-', '.']) && name.chars().all(is_part)
+}
+
+/// Pages that compete for a way are found by address bits, so that a way is a power of two.
+fn cache_fault(table: &Table) -> Option<(&'static str, String)> {
+    let cache = Section::of(table, "cache");
+    let number = |key| cache.number(key).value();
+    let (size, ways, line) = (number("size")?, number("ways")?, number("line")?);
+    let way = size / ways.max(1);
+    if !line.is_power_of_two() {
+        return Some(("cache.line", "a line is a power of two".into()));
+    }
+    if way * ways != size || !way.is_power_of_two() || way < line {
+        let message =
+            format!("{ways} ways of a power of two, of whole lines, do not make {size} bytes");
+        return Some(("cache.size", message));
+    }
+    None
+}
+
 /// Returns `true` if no physical address of the board is that large.
 pub(super) fn is_unreachable(board: &Board, address: u64) -> bool {
     board.cpu.physical_bits < u64::BITS && address >> board.cpu.physical_bits != 0
@@ -145,64 +174,6 @@ fn is_uart(board: &Board) -> bool {
         Some(device) => device.known_kind().is_some_and(|kind| kind.code != 0),
         None => board.console.is_none(),
     }
-}
-
-/// First error in the host bridge.
-fn pcie_fault(board: &Board, pcie: &Pcie) -> Option<(bool, &'static str)> {
-    const BUS: u64 = 1 << 20;
-    let (first, last) = board.interrupts.doorbells;
-    let [ports, memory] = [pcie.ports, pcie.memory];
-    let no_line = |spi: &u32| *spi >= board.interrupts.spis || (first..=last).contains(spi);
-    let lines = pcie.lines.iter().enumerate();
-    let mut lines = lines.map(|(number, spi)| (&pcie.lines[..number], spi));
-    let mut devices = board.devices.iter().flat_map(|device| &device.spis);
-    let registers = |kind: &FunctionKind| kind.ports.len().max(kind.memory.len());
-    let faults = [
-        (
-            !(pcie.configuration | pcie.guest_configuration).is_multiple_of(BUS),
-            "configuration space is not aligned to a bus (1 MiB)",
-        ),
-        (
-            !ports[0].is_multiple_of(PAGE_SIZE) || ports[1] > 0x1_0000,
-            "I/O ports are not 64 KiB at most, at the start of a page",
-        ),
-        (
-            (memory[0] | memory[1]) % BUS != 0 || memory[0].saturating_add(memory[1]) > 1 << 32,
-            "memory is not made of MiB below 4 GiB",
-        ),
-        (
-            pcie.lines.iter().any(no_line),
-            "a line is no device's interrupt",
-        ),
-        (
-            lines.any(|(earlier, spi)| earlier.contains(spi))
-                || devices.any(|spi| pcie.lines.contains(spi)),
-            "a line is that of another slot or of a device: two partitions would share it",
-        ),
-        (
-            pcie.kinds.iter().any(|kind| registers(kind) > 6),
-            "a function has more than six base address registers",
-        ),
-    ];
-    faults.into_iter().find(|(wrong, _)| *wrong)
-}
-
-fn device_faults(board: &Board, device: &Device) -> Vec<String> {
-    let pages = device.address.is_multiple_of(PAGE_SIZE) && device.size.is_multiple_of(PAGE_SIZE);
-    let (first, last) = board.interrupts.doorbells;
-    let mut faults = Vec::new();
-    if device.is(Class::InterruptController) || device.is(Class::Iommu) {
-        faults.push(format!("`{}` belongs to the monitor", device.name));
-    }
-    if !pages || device.size == 0 {
-        faults.push(format!("`{}` is not made of whole pages", device.name));
-    }
-    for spi in &device.spis {
-        if *spi >= board.interrupts.spis || (first..=last).contains(spi) {
-            faults.push(format!("SPI {spi} of `{}` is no device's", device.name));
-        }
-    }
-    faults
 }
 
 /// Place of a key, or of the deepest table on the way to it.

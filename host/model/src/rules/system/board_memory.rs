@@ -50,6 +50,9 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
             "an arm64 image lies at a multiple of 2 MiB".into(),
         );
     }
+    if board.default_memory == 0 || !board.default_memory.is_multiple_of(PAGE_SIZE) {
+        tell("memory.default_size", "RAM is made of whole pages".into());
+    }
     if board.default_memory > board.max_memory() {
         let there = size_text(board.max_memory());
         tell(

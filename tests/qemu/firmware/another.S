@@ -1,0 +1,7 @@
+// Starts another core than the one of the call.
+#define VERSION_ANSWER 0x10001
+#define START_ANSWER 0
+#define START_LEVEL EL2
+#define OTHER_CORE 3
+#define FREQUENCY 62500000
+#include "firmware.S"
