@@ -191,15 +191,15 @@ impl<const N: usize> Accounts<N> {
 /// Cycles left of the limited time that was in force last, and whether it is.
 #[inline(always)]
 fn read_budget<M: Machine>() -> (Time, bool) {
-    let shown = &M::scb().budget;
+    let budget = &M::scb().budget;
     loop {
-        let word = shown.load(Relaxed);
+        let word = budget.load(Relaxed);
         if word & NOT_IN_FORCE != 0 {
             return (word & !NOT_IN_FORCE, false);
         }
         let now = M::now();
         // An interrupt between the two readings puts off the end.
-        if shown.load(Relaxed) == word {
+        if budget.load(Relaxed) == word {
             return (word.saturating_sub(now), true);
         }
     }

@@ -255,14 +255,14 @@ fn a_server_on_a_clients_thread_moves_no_time_by_dispatch() {
     }
     machine.dispatch(client, time);
     machine.call(entry, 0, [0; 5]);
-    let left = machine.must(2, Operation::Budget, &[]);
+    let rest = machine.must(2, Operation::Budget, &[]);
     for words in [[2, KEEP, 0, 5, funds(3, 2)], [3, KEEP, 0, 5, funds(2, 0)]] {
         let [time, timeout, _, cycles, funds] = words;
         let words = [time, timeout, machine.epoch(), cycles, funds];
         let refused = machine.refused(1, Operation::Dispatch, &words);
         assert_eq!(refused, Status::Foreign);
     }
-    assert_eq!(machine.must(2, Operation::Budget, &[]), left);
+    assert_eq!(machine.must(2, Operation::Budget, &[]), rest);
     assert_eq!(machine.must(3, Operation::Budget, &[]), 0);
 }
 
@@ -307,11 +307,11 @@ fn a_dispatch_that_is_refused_moves_no_time() {
 fn a_nested_scheduler_grants_nothing_by_dispatch_from_time_that_ends() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
-    let [own, time, nested] = shop.nested(1, 1000);
+    let [parent, time, nested] = shop.nested(1, 1000);
     let below = shop.make(Operation::MakeThread, &[first::COMPONENT, IMAGE, 0]);
     machine.must(below, Operation::Bind, &[nested, 1, time]);
     let part = shop.make(Operation::MakeTime, &[time, 0, 9]);
-    machine.dispatch(own, time);
+    machine.dispatch(parent, time);
     let words = [part, KEEP, machine.epoch(), 5, funds(time, 0)];
     let refused = machine.refused(below, Operation::Dispatch, &words);
     assert_eq!(refused, Status::NoTime);

@@ -133,31 +133,37 @@ fn a_dispatch_takes_back_and_grants() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
     let [thread, ..] = shop.thread(first::COMPONENT, 1, 5);
-    let own = first::TIME;
-    let [one, other] = [0; 2].map(|cycles| shop.make(Operation::MakeTime, &[own, cycles, 5]));
+    let [one, other] =
+        [0; 2].map(|cycles| shop.make(Operation::MakeTime, &[first::TIME, cycles, 5]));
     let budget = |time| machine.must(time, Operation::Budget, &[]);
-    let shown = || machine.scb(BUDGET).get();
+    let budget_word = || machine.scb(BUDGET).get();
     let dispatch = |time, cycles, former| {
-        let words = [time, 9000, machine.epoch(), cycles, funds(own, former)];
+        let words = [
+            time,
+            9000,
+            machine.epoch(),
+            cycles,
+            funds(first::TIME, former),
+        ];
         machine.ask(thread, Operation::Dispatch, &words)
     };
     let began = machine.now.get();
     dispatch(one, 700, 0);
     assert_eq!(machine.running().index().get(), 1);
     assert_eq!(machine.processor().timer.get(), began + 700);
-    assert_eq!(shown(), began + 700);
-    assert_eq!([own, one, other].map(budget), [ALL, 700, 0]);
+    assert_eq!(budget_word(), began + 700);
+    assert_eq!([one, other].map(budget), [700, 0]);
     machine.now.set(began + 250);
     dispatch(other, 100, one);
-    assert_eq!([own, one, other].map(budget), [ALL, 0, 100]);
-    assert_eq!(shown(), began + 350);
+    assert_eq!([one, other].map(budget), [0, 100]);
+    assert_eq!(budget_word(), began + 350);
     // The same time is filled again.
     machine.now.set(began + 310);
     dispatch(other, 1000, other);
-    assert_eq!([own, one, other].map(budget), [ALL, 0, 1000]);
+    assert_eq!([one, other].map(budget), [0, 1000]);
     assert_eq!(machine.scb(GRANTS).get(), 3);
     machine.back_to_root();
-    assert_eq!(shown(), 1000 | NOT_IN_FORCE);
+    assert_eq!(budget_word(), 1000 | NOT_IN_FORCE);
 }
 
 #[test]

@@ -154,9 +154,9 @@ fn a_release_is_observed_after_a_wait_for_the_lock() {
     blocks(true);
 }
 
-/// The kernel took the limited time out of force, with so much left of it.
-fn shows(left: Time) {
-    Scripted::scb().budget.store(left | NOT_IN_FORCE, Relaxed);
+/// The kernel took the limited time out of force, with so much rest of it.
+fn shows(rest: Time) {
+    Scripted::scb().budget.store(rest | NOT_IN_FORCE, Relaxed);
 }
 
 const BUDGET: Time = 100;
@@ -199,10 +199,10 @@ fn moved(budget: Option<Time>) -> Option<Moved> {
 }
 
 /// The kernel reports the end of the budget in force, with the given rest; returns the reported thread.
-fn ends(left: Time, refused_before: bool) -> Option<u64> {
+fn ends(rest: Time, refused_before: bool) -> Option<u64> {
     let scene = SCENE.with(|scene| *scene);
     runs_on_budget();
-    shows(left);
+    shows(rest);
     if refused_before {
         grants(false);
         shows(0);
