@@ -17,7 +17,7 @@ fn check(draft: &Draft, report: &mut Report) {
     for partition in &draft.partitions {
         let is_scheduled = |core: Option<u64>| {
             let scheduler = partition.scheduler(core);
-            scheduler.is_some_and(|one| one.built.value().as_deref() == Some(SCHEDULER))
+            scheduler.is_some_and(|one| one.image.built.value().as_deref() == Some(SCHEDULER))
         };
         let executed = |name: &String| {
             let names = partition.components.iter();
