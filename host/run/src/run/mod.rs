@@ -346,7 +346,7 @@ impl<'m> Course<'m> {
         let comparable =
             ended == Ended::Length && kind != Kind::Emulated && whole && host_timed.is_none();
         let recording = &self.recording;
-        let snapshots = self.watch.snapshot(manifest);
+        let faults = recording.faults().reports(manifest, &self.clock);
         let mut report = Report {
             system: manifest.name.clone(),
             image: manifest.digest.clone(),
@@ -359,12 +359,14 @@ impl<'m> Course<'m> {
             digest: comparable.then(|| recording.digests().total()),
             digests: recording.digests().by_source(),
             host_timed,
-            partitions: partition_reports(manifest, &snapshots, &self.clock),
+            partitions: partition_reports(manifest, &self.watch.snapshot(manifest), &self.clock),
             channels: recording.channels(),
             paths: recording.paths(&self.clock),
             tasks: recording.tasks(&self.clock),
             tracking: recording.tracking(),
-            faults: recording.faults().reports(manifest, &self.clock),
+            events: recording.events(&faults),
+            unlisted: recording.unlisted(),
+            faults,
             refused: refused_reports(manifest, self.ram),
             missed,
             executing: executed
