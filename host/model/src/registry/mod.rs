@@ -72,15 +72,15 @@ impl Registry {
     }
 
     fn keys_within(&self, path: &str) -> Vec<&'static Key> {
-        let with_own = |key: &'static Key| {
-            let own = match key.shape {
+        let with_nested = |key: &'static Key| {
+            let nested = match key.shape {
                 Shape::Section => self.keys_within(key.path),
                 Shape::Named | Shape::Tables => self.keys_within(&format!("{}.*", key.path)),
                 _ => Vec::new(),
             };
-            std::iter::once(key).chain(own)
+            std::iter::once(key).chain(nested)
         };
-        self.below(path).flat_map(with_own).collect()
+        self.below(path).flat_map(with_nested).collect()
     }
 
     fn all(&self) -> impl Iterator<Item = &'static Key> {

@@ -79,7 +79,7 @@ impl RunEvent {
 /// Names of the fields that events of a kind can have; `None` if there are no such events.
 #[must_use]
 pub fn fields_of(kind: &str) -> Option<Vec<String>> {
-    let own: Vec<_> = if kind == FAULT {
+    let specific: Vec<_> = if kind == FAULT {
         FAULT_FIELDS.map(str::to_owned).into()
     } else {
         let kind = SINGLE
@@ -91,7 +91,13 @@ pub fn fields_of(kind: &str) -> Option<Vec<String>> {
             .chain(["name".into()])
             .collect()
     };
-    Some(COMMON.map(str::to_owned).into_iter().chain(own).collect())
+    Some(
+        COMMON
+            .map(str::to_owned)
+            .into_iter()
+            .chain(specific)
+            .collect(),
+    )
 }
 
 fn field_name(name: &str, unit: Unit) -> String {
@@ -227,8 +233,8 @@ mod tests {
         assert_eq!(promised.field("path"), Some(Value::Text("0-2".into())));
         assert_eq!(number(promised, "bound_ns"), Some(7_000));
         for event in log.list() {
-            let known = fields_of(&event.kind).expect("known");
-            assert!(event.fields.keys().all(|name| known.contains(name)));
+            let names = fields_of(&event.kind).expect("known");
+            assert!(event.fields.keys().all(|name| names.contains(name)));
         }
         let text = serde_json::to_string(promised).expect("text");
         assert_eq!(
@@ -261,8 +267,8 @@ mod tests {
         let events: Vec<_> = of_faults(&[fault]).collect();
         assert_eq!(events.len(), 2);
         assert_eq!(events[1].at_s, 0.25);
-        let known = fields_of(FAULT).expect("known");
-        assert!(events[0].fields.keys().all(|name| known.contains(name)));
+        let names = fields_of(FAULT).expect("known");
+        assert!(events[0].fields.keys().all(|name| names.contains(name)));
         assert_eq!(number(&events[0], "ended"), Some(0));
         assert_eq!(number(&events[0], "core"), None, "of a component");
     }

@@ -64,7 +64,7 @@ impl Recording {
         let mut digests = Digests::default();
         names
             .iter()
-            .for_each(|name| digests.expect(&format!("console {name}")));
+            .for_each(|name| digests.add_source(&format!("console {name}")));
         Self {
             names,
             channels: channel_reports(manifest),

@@ -75,8 +75,8 @@ impl TraceFigures {
         }
     }
 
-    /// Takes an event of partition `by`.
-    pub(super) fn take(&mut self, by: usize, event: &Event, clock: &Clock) {
+    /// Takes an event of partition `tracer`.
+    pub(super) fn take(&mut self, tracer: usize, event: &Event, clock: &Clock) {
         const JOB: u32 = EventKind::Job as u32;
         const OVERRUN: u32 = EventKind::Overrun as u32;
         const SENT: u32 = EventKind::Sent as u32;
@@ -95,43 +95,43 @@ impl TraceFigures {
         const STOPPED: u32 = EventKind::Stopped as u32;
         let name = event_name(&event.name);
         match event.kind {
-            JOB => self.job(by, name, event, clock),
+            JOB => self.job(tracer, name, event, clock),
             OVERRUN => {
-                if let Some(task) = slot(&mut self.tasks, by, name) {
+                if let Some(task) = slot(&mut self.tasks, tracer, name) {
                     task.overruns = task.overruns.saturating_add(event.a.max(1));
                 }
             }
-            SENT => self.messages.sent(by, &name),
-            RECEIVED => self.messages.received(by, &name, event, clock),
-            LOST => self.messages.lost(by, &name, event.a),
-            SIGNAL => self.signal(by, name, f64::from_bits(event.a)),
-            DELIVERED => self.paths.take(by, name, event, clock),
-            FELL_BACK => self.paths.fell_back(by, name, event, clock),
-            STAGE_OVERRAN => self.paths.overran(by, name, event),
-            ENDPOINT => self.paths.at_devices(by, name, event, clock),
-            CAME_EARLY => self.paths.came_early(by, name, event),
-            PROMISED => self.paths.promised(by, name, event),
-            PATH_END => self.paths.path_end(by, name, event),
+            SENT => self.messages.sent(tracer, &name),
+            RECEIVED => self.messages.received(tracer, &name, event, clock),
+            LOST => self.messages.lost(tracer, &name, event.a),
+            SIGNAL => self.signal(tracer, name, f64::from_bits(event.a)),
+            DELIVERED => self.paths.take(tracer, name, event, clock),
+            FELL_BACK => self.paths.fell_back(tracer, name, event, clock),
+            STAGE_OVERRAN => self.paths.overran(tracer, name, event),
+            ENDPOINT => self.paths.at_devices(tracer, name, event, clock),
+            CAME_EARLY => self.paths.came_early(tracer, name, event),
+            PROMISED => self.paths.promised(tracer, name, event),
+            PATH_END => self.paths.path_end(tracer, name, event),
             TASK_BEGUN => {
-                if let Some(task) = slot(&mut self.tasks, by, name) {
+                if let Some(task) = slot(&mut self.tasks, tracer, name) {
                     task.period_ns = Some(clock.ns(event.a)).filter(|&period| period > 0);
                     task.newest_ns = clock.ns(event.b.max(event.ticks));
                     (task.newest_release_ns, task.ended) = (None, false);
                 }
             }
             TASK_ENDED => {
-                if let Some(task) = slot(&mut self.tasks, by, name) {
+                if let Some(task) = slot(&mut self.tasks, tracer, name) {
                     task.ended = true;
                 }
             }
-            STOPPED => self.paths.stopped(by, name),
+            STOPPED => self.paths.stopped(tracer, name),
             _ => {}
         }
     }
 
-    fn job(&mut self, by: usize, name: String, event: &Event, clock: &Clock) {
+    fn job(&mut self, tracer: usize, name: String, event: &Event, clock: &Clock) {
         let since = |from: u64, to: u64| clock.ns(to.saturating_sub(from));
-        if let Some(task) = slot(&mut self.tasks, by, name) {
+        if let Some(task) = slot(&mut self.tasks, tracer, name) {
             let release_ns = clock.ns(event.a);
             if let Some(before_ns) = task.newest_release_ns.replace(release_ns) {
                 let gap_ns = release_ns.saturating_sub(before_ns);
@@ -150,17 +150,17 @@ impl TraceFigures {
         }
     }
 
-    fn signal(&mut self, by: usize, name: String, value: f64) {
+    fn signal(&mut self, tracer: usize, name: String, value: f64) {
         let pair = FOLLOWING
             .iter()
             .position(|[_, follows, _]| *follows == name);
         if let Some(pair) = pair
-            && let Some(followed) = self.signals.get(&(by, FOLLOWING[pair][0].into()))
+            && let Some(followed) = self.signals.get(&(tracer, FOLLOWING[pair][0].into()))
         {
-            let tracking = self.tracking.entry((by, pair)).or_default();
+            let tracking = self.tracking.entry((tracer, pair)).or_default();
             tracking.add(followed - value);
         }
-        if let Some(newest) = slot(&mut self.signals, by, name) {
+        if let Some(newest) = slot(&mut self.signals, tracer, name) {
             *newest = value;
         }
     }
@@ -169,11 +169,11 @@ impl TraceFigures {
     pub(super) fn stop(&mut self, partition: usize, at_ns: u64, restarts: bool) {
         self.messages.stop(partition);
         self.paths.stop(partition, at_ns, restarts);
-        let own = self
+        let of_partition = self
             .tasks
             .iter_mut()
             .filter(|((one, _), _)| *one == partition);
-        for (_, task) in own {
+        for (_, task) in of_partition {
             (task.newest_release_ns, task.ended) = (None, true);
         }
     }
@@ -240,8 +240,12 @@ impl TraceFigures {
                 unit,
             }
         };
-        let some = |(_, tracking): &(_, &Tracking)| tracking.samples > 0;
-        self.tracking.iter().filter(some).map(report).collect()
+        let has_samples = |(_, tracking): &(_, &Tracking)| tracking.samples > 0;
+        self.tracking
+            .iter()
+            .filter(has_samples)
+            .map(report)
+            .collect()
     }
 }
 
@@ -262,9 +266,9 @@ fn tasks(manifest: &Manifest) -> ByName<Task> {
 }
 
 /// The place of a name, made if the partition has not too many.
-fn slot<T: Default>(map: &mut ByName<T>, by: usize, name: String) -> Option<&mut T> {
-    let of_partition = (by, String::new())..(by + 1, String::new());
-    let key = (by, name);
+fn slot<T: Default>(map: &mut ByName<T>, tracer: usize, name: String) -> Option<&mut T> {
+    let of_partition = (tracer, String::new())..(tracer + 1, String::new());
+    let key = (tracer, name);
     if !map.contains_key(&key) && map.range(of_partition).count() >= MOST_NAMES {
         return None;
     }

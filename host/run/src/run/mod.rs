@@ -175,7 +175,7 @@ struct Course<'m> {
     clock: Clock,
     recording: Recording,
     /// Faults of which the first of each kind was shown.
-    shown: FaultLog,
+    displayed: FaultLog,
     /// The core that kept the machine's clock from moving, in words.
     culprit: Option<String>,
 }
@@ -199,7 +199,7 @@ impl<'m> Course<'m> {
             watch: Watch::new(ram, manifest, folder)?,
             clock,
             recording,
-            shown: FaultLog::default(),
+            displayed: FaultLog::default(),
             culprit: None,
         })
     }
@@ -286,7 +286,7 @@ impl<'m> Course<'m> {
                 observer.line(partition.map_or(crate::report::BOOT, name), text);
             }
             Sight::Fault { partition, fault } => {
-                if self.shown.add(*partition, fault) {
+                if self.displayed.add(*partition, fault) {
                     let partition = &self.manifest.partitions[*partition];
                     let fault = fault_report(partition, fault, &self.clock);
                     observer.notice(&fault.sentence());
@@ -322,11 +322,11 @@ impl<'m> Course<'m> {
         if started {
             return Ok(());
         }
-        let said = self.recording.first_lines().join("; ");
-        let message = if said.is_empty() {
+        let output = self.recording.first_lines().join("; ");
+        let message = if output.is_empty() {
             "the machine said nothing".into()
         } else {
-            said
+            output
         };
         Err(RunError::BootFailed { message })
     }
@@ -388,11 +388,11 @@ impl<'m> Course<'m> {
             }
         }
         for partition in &mut report.partitions {
-            let own = report
+            let of_partition = report
                 .faults
                 .iter()
                 .filter(|fault| fault.partition == partition.name);
-            let components = own.filter(|fault| fault.cause == COMPONENT && !fault.ended);
+            let components = of_partition.filter(|fault| fault.cause == COMPONENT && !fault.ended);
             partition.component_faults = components.map(|fault| fault.count).sum();
         }
         report.verdict = judge(&report, manifest);

@@ -42,9 +42,9 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
             .filter(|other| other.range.overlaps(part.range));
         let overlaps = overlapped.map(|other| format!("overlaps {}", other.name));
         let bits = board.cpu.physical_bits;
-        let beyond = is_unreachable(board, part.range.end.saturating_sub(1))
+        let is_too_far = is_unreachable(board, part.range.end.saturating_sub(1))
             .then(|| format!("lies beyond {bits} bits of address"));
-        for fault in overlaps.chain(beyond) {
+        for fault in overlaps.chain(is_too_far) {
             let message = format!("{} {fault}", part.name);
             report.add(RULE.at(&part.span, message).here("does not fit"));
         }
