@@ -54,6 +54,145 @@ pub enum EventKind {
     Stopped = 16,
 }
 
+/// Unit of a field of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A plain number.
+    Count,
+    /// Ticks of the counter: a time, or a length of time.
+    Ticks,
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Millionths.
+    Millionths,
+    /// The bits of an `f64`.
+    Float,
+    /// Number of a path: its first stage, and its last one above eight bits.
+    Path,
+}
+
+/// A field of an event: its name, and its unit.
+pub type Field = (&'static str, Unit);
+
+/// Schema of the events of a kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Schema {
+    /// The kind.
+    pub kind: EventKind,
+    /// Its name.
+    pub name: &'static str,
+    /// Meaning of [`Event::sequence`], [`Event::a`] and [`Event::b`]; `None` where the kind does not use it.
+    pub fields: [Option<Field>; 3],
+}
+
+const fn schema(kind: EventKind, name: &'static str, fields: [Option<Field>; 3]) -> Schema {
+    Schema { kind, name, fields }
+}
+
+const fn count(name: &'static str) -> Option<Field> {
+    Some((name, Unit::Count))
+}
+
+const fn ticks(name: &'static str) -> Option<Field> {
+    Some((name, Unit::Ticks))
+}
+
+/// Schemas of all kinds, in the order of [`EventKind`].
+pub const SCHEMAS: [Schema; 17] = [
+    schema(
+        EventKind::Job,
+        "job",
+        [count("number"), ticks("release"), ticks("end")],
+    ),
+    schema(EventKind::Sent, "sent", [count("number"), None, None]),
+    schema(
+        EventKind::Received,
+        "received",
+        [count("number"), ticks("sent"), None],
+    ),
+    schema(
+        EventKind::Lost,
+        "lost",
+        [count("before"), count("messages"), None],
+    ),
+    schema(
+        EventKind::Signal,
+        "signal",
+        [None, Some(("value", Unit::Float)), None],
+    ),
+    schema(
+        EventKind::Mark,
+        "mark",
+        [count("sequence"), count("a"), count("b")],
+    ),
+    schema(
+        EventKind::Overrun,
+        "overrun",
+        [count("number"), count("periods"), None],
+    ),
+    schema(
+        EventKind::Delivered,
+        "delivered",
+        [
+            count("number"),
+            ticks("entered"),
+            Some(("path", Unit::Path)),
+        ],
+    ),
+    schema(
+        EventKind::FellBack,
+        "fell-back",
+        [count("times"), ticks("age"), count("stage")],
+    ),
+    schema(
+        EventKind::Promised,
+        "promised",
+        [
+            Some(("loss", Unit::Millionths)),
+            Some(("bound", Unit::Nanoseconds)),
+            Some(("path", Unit::Path)),
+        ],
+    ),
+    schema(
+        EventKind::PathEnd,
+        "path-end",
+        [count("end"), Some(("rate", Unit::Millionths)), None],
+    ),
+    schema(
+        EventKind::StageOverran,
+        "stage-overran",
+        [count("jobs"), count("stopped"), count("stage")],
+    ),
+    schema(
+        EventKind::Endpoint,
+        "endpoint",
+        [count("failures"), ticks("longest"), count("stage")],
+    ),
+    schema(
+        EventKind::TaskBegun,
+        "task-begun",
+        [None, ticks("period"), ticks("first")],
+    ),
+    schema(EventKind::TaskEnded, "task-ended", [None; 3]),
+    schema(
+        EventKind::CameEarly,
+        "came-early",
+        [count("messages"), count("sender"), count("stage")],
+    ),
+    schema(EventKind::Stopped, "stopped", [None; 3]),
+];
+
+const _: () = {
+    let mut index = 0;
+    while index < SCHEMAS.len() {
+        assert!(
+            SCHEMAS[index].kind as usize == index,
+            "in the order of the kinds"
+        );
+        index += 1;
+    }
+};
+
 /// Bit of a number that is a port of a network card and no CAN identifier.
 pub const PORT: u64 = 1 << 32;
 

@@ -83,8 +83,8 @@ fn followed(name: &str, text: &str) -> Fresh {
     assert!(output.contains("PASS: every promise was kept"), "{output}");
     // What the text shows of the console is what one sees, but for numbers.
     let output = without_numbers(&output);
-    let shown = text.split('`').filter(|code| code.starts_with("blink | "));
-    for line in shown {
+    let printed = text.split('`').filter(|code| code.starts_with("blink | "));
+    for line in printed {
         assert!(output.contains(&without_numbers(line)), "{line}: {output}");
     }
     fresh
@@ -308,10 +308,10 @@ fn the_commands_of_the_readme() {
             if line.contains("bulkhead run") {
                 let attached = std::iter::repeat_with(|| shell(&fresh, consoles[0]))
                     .find(|attached| attached.status.success() || ran.is_finished());
-                let shown =
+                let printed =
                     attached.map(|attached| String::from_utf8_lossy(&attached.stdout).into_owned());
                 assert!(
-                    shown.is_some_and(|shown| !shown.is_empty()),
+                    printed.is_some_and(|printed| !printed.is_empty()),
                     "{}",
                     consoles[0]
                 );
@@ -474,8 +474,8 @@ fn bad_names_are_refused() {
         let refused = fresh.bulkhead(&["new", "--app", name]);
         assert!(!refused.status.success(), "`{name}`");
     }
-    let left = std::fs::read_dir(&fresh.0).expect("its own").count();
-    assert_eq!(left, 0, "something was made all the same");
+    let count = std::fs::read_dir(&fresh.0).expect("its own").count();
+    assert_eq!(count, 0, "something was made all the same");
 }
 
 /// Identities of a process's children.
@@ -564,8 +564,8 @@ fn terminal_input_reaches_the_guest() {
     let mut keyboard = terminal.stdin.take().expect("piped");
     let mut lines = BufReader::new(terminal.stdout.take().expect("piped")).split(b'\n');
     let mut has = |words: &str| {
-        let shown = |line: Vec<u8>| String::from_utf8_lossy(&line).contains(words);
-        lines.any(|line| line.is_ok_and(shown))
+        let printed = |line: Vec<u8>| String::from_utf8_lossy(&line).contains(words);
+        lines.any(|line| line.is_ok_and(printed))
     };
     assert!(has("what you type goes to the console of `control`"));
     assert!(has("pipe log path"), "the partition prints");

@@ -14,7 +14,7 @@ pub trait Bench {
     /// Kind of its figures.
     fn kind(&self) -> Kind;
     /// Meaning of its bounds, in one line.
-    fn promise(&self) -> &'static str;
+    fn guarantee(&self) -> &'static str;
     /// Returns `true` if it runs on any board, not on that of its descriptions only.
     fn takes_board(&self) -> bool {
         false
@@ -31,7 +31,7 @@ pub trait Bench {
             id: self.id().into(),
             kind: self.kind(),
             reproduces: self.reproduces().into(),
-            promise: self.promise().into(),
+            guarantee: self.guarantee().into(),
             rows,
         }
     }

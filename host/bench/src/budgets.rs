@@ -49,7 +49,7 @@ impl Bench for Budgets {
         Kind::Path
     }
 
-    fn promise(&self) -> &'static str {
+    fn guarantee(&self) -> &'static str {
         "a VCPU runs at most 200 instructions per period more or less than its budget says, preempted or not; what the kernel meters besides is never more than is granted for it; a decision costs the same among 64 VCPUs as among 2, within 20 %, and never more than the analysis counts, and neither does a job; bands that nobody asked for change no decision"
     }
 

@@ -63,7 +63,7 @@ impl Bench for Communication {
         Kind::Virtual
     }
 
-    fn promise(&self) -> &'static str {
+    fn guarantee(&self) -> &'static str {
         "no exchange takes longer than equations 4.2 and 4.4 say"
     }
 

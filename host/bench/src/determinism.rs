@@ -30,7 +30,7 @@ impl Bench for Determinism {
         Kind::Virtual
     }
 
-    fn promise(&self) -> &'static str {
+    fn guarantee(&self) -> &'static str {
         "ten runs of the showcase, half of them on a loaded host, have one digest"
     }
 

@@ -15,7 +15,7 @@ pub(crate) struct External {
     id: &'static str,
     kind: Kind,
     reproduces: &'static str,
-    promise: &'static str,
+    guarantee: &'static str,
     /// Program and arguments, run in the root of the checkout.
     command: &'static [&'static str],
 }
@@ -24,7 +24,7 @@ pub(crate) const OMP_MICRO: External = External {
     id: "omp-micro",
     kind: Kind::Host,
     reproduces: "004 figure 9",
-    promise: "each construct at least as fast as in both peers; of ten thousand the worst at most half of libgomp's, or what the host makes of constructs of that length",
+    guarantee: "each construct at least as fast as in both peers; of ten thousand the worst at most half of libgomp's, or what the host makes of constructs of that length",
     command: &[
         "make",
         "-s",
@@ -38,7 +38,7 @@ pub(crate) const OMP_BOTS: External = External {
     id: "omp-bots",
     kind: Kind::Host,
     reproduces: "004 figure 10",
-    promise: "each task program at least as fast as with both peers",
+    guarantee: "each task program at least as fast as with both peers",
     command: &[
         "make",
         "-s",
@@ -52,7 +52,7 @@ pub(crate) const OMP_APPS: External = External {
     id: "omp-apps",
     kind: Kind::Host,
     reproduces: "004 figure 10",
-    promise: "each mini-application at most 2 % slower than with the better of both peers, with 1, 2 and 4 threads",
+    guarantee: "each mini-application at most 2 % slower than with the better of both peers, with 1, 2 and 4 threads",
     command: &[
         "make",
         "-s",
@@ -66,7 +66,7 @@ pub(crate) const OMP_CONSTRUCTS: External = External {
     id: "omp-constructs",
     kind: Kind::Host,
     reproduces: "004 figure 9",
-    promise: "each construct at most 2 % slower than in the better of both peers, with 1 to 8 threads",
+    guarantee: "each construct at most 2 % slower than in the better of both peers, with 1 to 8 threads",
     command: &[
         "make",
         "-s",
@@ -80,7 +80,7 @@ pub(crate) const OMP_CONSERVE: External = External {
     id: "omp-conserve",
     kind: Kind::Host,
     reproduces: "004 appendix A",
-    promise: "the ideal time in all runs",
+    guarantee: "the ideal time in all runs",
     command: &[
         "make",
         "-s",
@@ -94,7 +94,7 @@ pub(crate) const BUFFERS_HOST: External = External {
     id: "buffers-host",
     kind: Kind::Host,
     reproduces: "-",
-    promise: "at least as fast as the fastest of the peers; four-slot write and read within 45 cycles",
+    guarantee: "at least as fast as the fastest of the peers; four-slot write and read within 45 cycles",
     command: &[
         "cargo",
         "run",
@@ -111,7 +111,7 @@ pub(crate) const SWITCH_HOST: External = External {
     id: "switch-host",
     kind: Kind::Host,
     reproduces: "004 §V",
-    promise: "a thread switch in user mode, all checks included, within 25 cycles",
+    guarantee: "a thread switch in user mode, all checks included, within 25 cycles",
     command: &[
         "cargo",
         "run",
@@ -129,7 +129,7 @@ pub(crate) const ATTACK: External = External {
     id: "attack",
     kind: Kind::Virtual,
     reproduces: "20 what security means; 10",
-    promise: "each attack is contained and named, and its neighbours' worst delays are within what the description admits",
+    guarantee: "each attack is contained and named, and its neighbours' worst delays are within what the description admits",
     command: &[
         "cargo",
         "test",
@@ -162,8 +162,8 @@ impl Bench for External {
         self.kind
     }
 
-    fn promise(&self) -> &'static str {
-        self.promise
+    fn guarantee(&self) -> &'static str {
+        self.guarantee
     }
 
     fn run(&self, context: &Context) -> Result<Report, BenchError> {

@@ -36,7 +36,7 @@ impl Bench for Footprint {
         Kind::Size
     }
 
-    fn promise(&self) -> &'static str {
+    fn guarantee(&self) -> &'static str {
         "resident text of the monitor at most 8 KiB, tables of a 4 GiB guest at most 24 KiB"
     }
 
@@ -85,7 +85,7 @@ fn largest(context: &Context) -> Result<(Setting, u64), BenchError> {
 }
 
 fn rows(sizes: &Sizes, guest_tables: f64, gibibytes: u64) -> Vec<Row> {
-    let shown = |name, bytes: u64| Row::unbounded(name, &[("bytes", bytes as f64)], "B");
+    let size_row = |name, bytes: u64| Row::unbounded(name, &[("bytes", bytes as f64)], "B");
     let text = sizes.monitor_text as f64;
     vec![
         Row::at_most(
@@ -100,11 +100,11 @@ fn rows(sizes: &Sizes, guest_tables: f64, gibibytes: u64) -> Vec<Row> {
             "B",
             TABLES_BOUND,
         ),
-        shown("read-only data", sizes.monitor_rodata),
-        shown("writable data", sizes.monitor_data),
-        shown("stacks and state of all cores", sizes.stacks),
-        shown("tables of EL2", sizes.el2_tables),
-        shown("configuration", sizes.config),
-        shown("boot part, dropped after boot", sizes.boot),
+        size_row("read-only data", sizes.monitor_rodata),
+        size_row("writable data", sizes.monitor_data),
+        size_row("stacks and state of all cores", sizes.stacks),
+        size_row("tables of EL2", sizes.el2_tables),
+        size_row("configuration", sizes.config),
+        size_row("boot part, dropped after boot", sizes.boot),
     ]
 }

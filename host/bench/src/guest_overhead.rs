@@ -41,15 +41,15 @@ impl Bench for GuestOverhead {
         Kind::Path
     }
 
-    fn promise(&self) -> &'static str {
+    fn guarantee(&self) -> &'static str {
         "fork-exec-wait, page fault, system call and CPU loop at most 1 % apart from Linux alone"
     }
 
     fn run(&self, context: &Context) -> Result<Report, BenchError> {
         let setting = context.build("guest-overhead", SYSTEM, &[], &[("linux", "bench=guest")])?;
         let partitioned = in_partition(&setting)?;
-        let (said, folder) = alone::run(context, &setting, TIMING)?;
-        let alone = measures(&said, folder)?;
+        let (output, folder) = alone::run(context, &setting, TIMING)?;
+        let alone = measures(&output, folder)?;
         let instructions = 1e9 / setting.manifest.machine.counter_hz as f64;
         let row = |(name, ticks): (&String, &f64)| {
             let alone = alone.get(name).copied().unwrap_or(f64::NAN);

@@ -74,8 +74,8 @@ impl Setting {
             let word = rest.split_whitespace().find(|word| word.starts_with(key))?;
             word.strip_prefix(key)?.strip_prefix('=')?.parse().ok()
         };
-        let told = lines.iter().rev().find_map(of);
-        told.ok_or_else(|| BenchError::Incomplete {
+        let newest = lines.iter().rev().find_map(of);
+        newest.ok_or_else(|| BenchError::Incomplete {
             what: before.into(),
             folder: self.run_folder(),
         })
@@ -87,11 +87,11 @@ impl Setting {
         let of = |line: &String| {
             let (stamp, rest) = line.strip_prefix('[')?.split_once(']')?;
             let word = rest.split_once(before)?.1.split_once(key)?.1;
-            let told: f64 = word.strip_prefix('=')?.parse().ok()?;
-            Some([stamp.parse().ok()?, told])
+            let value: f64 = word.strip_prefix('=')?.parse().ok()?;
+            Some([stamp.parse().ok()?, value])
         };
-        let told: Vec<[f64; 2]> = lines.iter().filter_map(of).collect();
-        match &told[..] {
+        let values: Vec<[f64; 2]> = lines.iter().filter_map(of).collect();
+        match &values[..] {
             [first, .., last] => Ok((last[1] - first[1]) / (last[0] - first[0])),
             _ => Err(BenchError::Incomplete {
                 what: before.into(),
@@ -140,7 +140,7 @@ impl Bench for Slots {
         Kind::Virtual
     }
 
-    fn promise(&self) -> &'static str {
+    fn guarantee(&self) -> &'static str {
         "answers come within the bound at every length of slots, ten times as soon in the shortest as in the longest, where who computes gets more done"
     }
 
@@ -232,7 +232,7 @@ impl Bench for Burst {
         Kind::Virtual
     }
 
-    fn promise(&self) -> &'static str {
+    fn guarantee(&self) -> &'static str {
         "within a reservation of 1 ms in 50 ms the answer is quick, and bursts make no other task later than the analysis admits; without it they do"
     }
 
@@ -372,9 +372,9 @@ fn response(task: usize, runs: &[Run], how: &str) -> Row {
 
 /// Without a reservation a task is late, or there was nothing to be protected from.
 fn damage(runs: &[Run]) -> Row {
-    let beyond = |other: &Other| other.longest_ns / other.bound_ns;
-    let worst = runs[2].tasks.iter().map(beyond).fold(0.0, f64::max);
-    let late = runs[2].tasks.iter().filter(|other| beyond(other) > 1.0);
+    let excess = |other: &Other| other.longest_ns / other.bound_ns;
+    let worst = runs[2].tasks.iter().map(excess).fold(0.0, f64::max);
+    let late = runs[2].tasks.iter().filter(|other| excess(other) > 1.0);
     let figures = [
         ("longest response, of its bound", worst),
         ("tasks late", late.count() as f64),

@@ -79,12 +79,12 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn ids_are_unique_and_promises_are_made() {
+    fn ids_are_unique_and_guarantees_are_stated() {
         let benches = all();
         let ids: BTreeSet<_> = benches.iter().map(|bench| bench.id()).collect();
         assert_eq!(ids.len(), benches.len());
         for bench in benches {
-            assert!(!bench.promise().is_empty() && !bench.reproduces().is_empty());
+            assert!(!bench.guarantee().is_empty() && !bench.reproduces().is_empty());
         }
     }
 }

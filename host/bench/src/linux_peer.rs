@@ -73,14 +73,14 @@ pub(crate) struct Linux(BTreeMap<String, Measure>);
 /// The kernel cannot be fetched or run, or did not measure everything.
 pub(crate) fn measure(context: &Context, rounds: &str) -> Result<Linux, BenchError> {
     let words = format!("bench=primitives {rounds}");
-    let said = Peer {
+    let output = Peer {
         flavour: FLAVOUR,
         changes: &[],
         command_line: "",
         words: &words,
     }
     .run(context, "prims-linux", TIMING)?;
-    let tick = 1e9 / said.counter_hz / INSTRUCTION_NS;
+    let tick = 1e9 / output.counter_hz / INSTRUCTION_NS;
     let scaled = |(name, measure): (String, Measure)| {
         let measure = Measure {
             average: measure.average * tick,
@@ -89,11 +89,11 @@ pub(crate) fn measure(context: &Context, rounds: &str) -> Result<Linux, BenchErr
         };
         (name, measure)
     };
-    let found: BTreeMap<_, _> = said.measures.0.into_iter().map(scaled).collect();
+    let found: BTreeMap<_, _> = output.measures.0.into_iter().map(scaled).collect();
     match MEANS.iter().find(|(name, _)| !found.contains_key(*name)) {
         Some((_, what)) => Err(BenchError::Incomplete {
             what: (*what).into(),
-            folder: said.folder,
+            folder: output.folder,
         }),
         None => Ok(Linux(found)),
     }
@@ -135,9 +135,9 @@ impl Peer<'_> {
         let mut changes = vec![kernel.as_str(), line.as_str()];
         changes.extend(self.changes);
         let setting = context.build(name, SYSTEM, &changes, &[("linux", self.words)])?;
-        let (said, folder) = alone::run(context, &setting, timing)?;
+        let (output, folder) = alone::run(context, &setting, timing)?;
         Ok(PeerOutput {
-            measures: measures(&said),
+            measures: measures(&output),
             counter_hz: setting.manifest.machine.counter_hz as f64,
             folder,
         })
@@ -169,8 +169,8 @@ impl Linux {
         let Some(measure) = nearest.and_then(|(_, linux)| self.0.get(*linux)) else {
             return row;
         };
-        let own = row.figures.0.first().map_or(f64::NAN, |(_, value)| *value);
-        row.ok &= own <= measure.average;
+        let average = row.figures.0.first().map_or(f64::NAN, |(_, value)| *value);
+        row.ok &= average <= measure.average;
         let figures = [
             ("Linux PREEMPT_RT", measure.average),
             ("its worst", measure.worst),

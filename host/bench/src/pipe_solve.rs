@@ -60,7 +60,7 @@ impl Bench for PipeSolve {
         Kind::Host
     }
 
-    fn promise(&self) -> &'static str {
+    fn guarantee(&self) -> &'static str {
         "20 stages within 10 ms, 1,000 within 2 s, never worse than the paper's heuristic"
     }
 

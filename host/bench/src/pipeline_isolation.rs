@@ -64,29 +64,34 @@ impl Bench for PipelineIsolation {
         Kind::Virtual
     }
 
-    fn promise(&self) -> &'static str {
+    fn guarantee(&self) -> &'static str {
         "below Linux at every length, average and worst, in both isolation structures"
     }
 
     fn run(&self, context: &Context) -> Result<Report, BenchError> {
         let events = EVENTS[usize::from(context.long)];
-        let own = STRUCTURES.map(|(structure, name, system)| {
-            let measured = own(context, name, system, events)?;
+        let bulkhead = STRUCTURES.map(|(structure, name, system)| {
+            let measured = measure_structure(context, name, system, events)?;
             Ok::<_, BenchError>((structure, measured))
         });
-        let own = own.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let bulkhead = bulkhead.into_iter().collect::<Result<Vec<_>, _>>()?;
         let peers = FLAVOURS.map(|(name, flavour)| {
             let measured = linux(context, flavour, events)?;
             Ok::<_, BenchError>((name, measured))
         });
         let peers = peers.into_iter().collect::<Result<Vec<_>, _>>()?;
         let mut rows = Vec::new();
-        for (structure, measured) in &own {
-            for (place, (stages, own)) in LENGTHS.iter().zip(measured).enumerate() {
+        for (structure, measured) in &bulkhead {
+            for (place, (stages, bulkhead)) in LENGTHS.iter().zip(measured).enumerate() {
                 let beside = peers
                     .iter()
                     .map(|(name, measured)| (*name, &measured[place]));
-                rows.push(row(structure, *stages, own, &beside.collect::<Vec<_>>()));
+                rows.push(row(
+                    structure,
+                    *stages,
+                    bulkhead,
+                    &beside.collect::<Vec<_>>(),
+                ));
             }
         }
         Ok(self.report(rows))
@@ -94,7 +99,7 @@ impl Bench for PipelineIsolation {
 }
 
 /// One structure on the kernel, by length, microseconds.
-fn own(
+fn measure_structure(
     context: &Context,
     name: &str,
     system: &str,
@@ -130,11 +135,11 @@ fn linux(context: &Context, flavour: &str, events: u64) -> Result<Vec<Measure>, 
         command_line: ALONE,
         words: &words,
     };
-    let said = peer.run(context, &format!("pipeline-{flavour}"), TIMING)?;
+    let output = peer.run(context, &format!("pipeline-{flavour}"), TIMING)?;
     let best = |length: &u64| {
-        best(&said.measures, *length)
+        best(&output.measures, *length)
             .map(|measure| scaled(&measure, 1e-3))
-            .ok_or_else(|| incomplete(&format!("{length} stages"), said.folder.clone()))
+            .ok_or_else(|| incomplete(&format!("{length} stages"), output.folder.clone()))
     };
     LENGTHS.iter().map(best).collect()
 }
@@ -168,15 +173,15 @@ fn incomplete(what: &str, folder: PathBuf) -> BenchError {
 }
 
 /// Average beside the best average of Linux; it holds if the worst is below the best worst, too.
-fn row(structure: &str, stages: u64, own: &Measure, peers: &[(&str, &Measure)]) -> Row {
+fn row(structure: &str, stages: u64, bulkhead: &Measure, peers: &[(&str, &Measure)]) -> Row {
     let least = |of: fn(&Measure) -> f64| {
         let figures = peers.iter().map(|(_, measure)| of(measure));
         figures.fold(f64::INFINITY, f64::min)
     };
     let mut figures = vec![
-        ("average".to_owned(), own.average),
-        ("worst".to_owned(), own.worst),
-        ("messages".to_owned(), own.count),
+        ("average".to_owned(), bulkhead.average),
+        ("worst".to_owned(), bulkhead.worst),
+        ("messages".to_owned(), bulkhead.count),
     ];
     for (name, measure) in peers {
         figures.push(((*name).to_owned(), measure.average));
@@ -188,7 +193,7 @@ fn row(structure: &str, stages: u64, own: &Measure, peers: &[(&str, &Measure)]) 
         .collect();
     let what = format!("{structure}, stages: {stages}");
     let row = Row::at_most(&what, &figures, "us", least(|measure| measure.average));
-    let ok = row.ok && !peers.is_empty() && own.worst <= least(|measure| measure.worst);
+    let ok = row.ok && !peers.is_empty() && bulkhead.worst <= least(|measure| measure.worst);
     Row { ok, ..row }
 }
 
@@ -208,7 +213,7 @@ mod tests {
     fn average_and_worst_must_both_be_below_every_peer() {
         let (fast, slow) = (measure(10.0, 30.0), measure(20.0, 25.0));
         let peers = [("a", &fast), ("b", &slow)];
-        let holds = |own: &Measure| row("x", 1, own, &peers).ok;
+        let holds = |bulkhead: &Measure| row("x", 1, bulkhead, &peers).ok;
         assert!(holds(&measure(9.0, 24.0)));
         assert!(!holds(&measure(11.0, 24.0)));
         assert!(!holds(&measure(9.0, 26.0)));

@@ -40,20 +40,20 @@ const SPREAD: f64 = 1.5;
 
 /// A promise: name on the console, what it is, bound, and the nearest figures of peers measured
 /// on the same machine model, quoted.
-struct Promise {
+struct Guarantee {
     name: &'static str,
     what: &'static str,
     bound: f64,
     peers: &'static [(&'static str, f64)],
 }
 
-const fn promise(
+const fn guarantee(
     name: &'static str,
     what: &'static str,
     bound: f64,
     peers: &'static [(&'static str, f64)],
-) -> Promise {
-    Promise {
+) -> Guarantee {
+    Guarantee {
         name,
         what,
         bound,
@@ -61,32 +61,32 @@ const fn promise(
     }
 }
 
-const PROMISES: [Promise; 12] = [
-    promise(
+const GUARANTEES: [Guarantee; 12] = [
+    guarantee(
         "null-call",
         "null system call",
         85.0,
         &[("seL4 (quoted)", 91.0)],
     ),
-    promise(
+    guarantee(
         "invoke-return",
         "invocation and return, two address spaces, of a thread with FP state",
         430.0,
         &[("seL4 (quoted)", 408.0)],
     ),
-    promise(
+    guarantee(
         "invoke-return-fp",
         "the same, floating point in both",
         430.0,
         &[("seL4 (quoted)", 512.0)],
     ),
-    promise(
+    guarantee(
         "switch-kernel",
         "thread switch by the kernel, one way",
         250.0,
         &[("seL4 (quoted)", 330.0)],
     ),
-    promise(
+    guarantee(
         "switch-user",
         "thread switch in user mode, one way",
         40.0,
@@ -95,7 +95,7 @@ const PROMISES: [Promise; 12] = [
             ("FreeRTOS, unprotected (quoted)", 107.0),
         ],
     ),
-    promise(
+    guarantee(
         "notify-low-high",
         "notification to a more important thread, switch included",
         400.0,
@@ -104,13 +104,13 @@ const PROMISES: [Promise; 12] = [
             ("FreeRTOS, unprotected (quoted)", 252.0),
         ],
     ),
-    promise(
+    guarantee(
         "notify-across",
         "the same to another core and its wait, sum of both cores, half a round trip",
         900.0,
         &[("Linux RT, futex (quoted)", 9136.0)],
     ),
-    promise(
+    guarantee(
         "timer-user",
         "timer to user-level thread, busy core",
         320.0,
@@ -119,7 +119,7 @@ const PROMISES: [Promise; 12] = [
             ("FreeRTOS, unprotected (quoted)", 324.0),
         ],
     ),
-    promise(
+    guarantee(
         "queue-low-high",
         "queue, 32 bytes to a more important thread, switch included",
         200.0,
@@ -128,19 +128,19 @@ const PROMISES: [Promise; 12] = [
             ("FreeRTOS, unprotected (quoted)", 378.0),
         ],
     ),
-    promise(
+    guarantee(
         "queue-local",
         "queue, 32 bytes sent and received without a switch",
         120.0,
         &[("FreeRTOS, unprotected (quoted)", 248.0)],
     ),
-    promise(
+    guarantee(
         "mutex",
         "mutex with priority inheritance, uncontended",
         40.0,
         &[("FreeRTOS, unprotected (quoted)", 180.0)],
     ),
-    promise(
+    guarantee(
         "mutex-contended",
         "the same, contended, two switches",
         350.0,
@@ -163,7 +163,7 @@ impl Bench for Primitives {
         Kind::Path
     }
 
-    fn promise(&self) -> &'static str {
+    fn guarantee(&self) -> &'static str {
         "each primitive within its bound and below Linux PREEMPT_RT; on kernel paths the worst at most 1.5 times the average"
     }
 
@@ -175,9 +175,9 @@ impl Bench for Primitives {
             let measures = setting.measure(PARTITION, TIMING)?;
             Ok::<_, BenchError>((measures, setting))
         };
-        let [one, across] = SYSTEMS;
+        let [one, cross_core] = SYSTEMS;
         let (mut measures, _) = run(one)?;
-        let (further, setting) = run(across)?;
+        let (further, setting) = run(cross_core)?;
         let trusting = context.build_on(
             &[TRUSTING],
             "prims-trusting",
@@ -187,9 +187,9 @@ impl Bench for Primitives {
         )?;
         let check = check_row(&measures, &trusting.measure(PARTITION, TIMING)?, &trusting)?;
         measures.append(further);
-        let rows = PROMISES.iter().map(|promise| {
-            let row = row(promise, &measures, &setting)?;
-            Ok(linux.beside(promise.name, row))
+        let rows = GUARANTEES.iter().map(|guarantee| {
+            let row = row(guarantee, &measures, &setting)?;
+            Ok(linux.beside(guarantee.name, row))
         });
         let mut rows: Vec<Row> = rows.collect::<Result<_, BenchError>>()?;
         rows.insert(CHECK_ROW, check);
@@ -224,15 +224,15 @@ fn check_row(
 }
 
 /// Holds if average and spread do.
-fn row(promise: &Promise, measures: &Measures, setting: &Setting) -> Result<Row, BenchError> {
-    let measure = measures.of(promise.name, setting)?;
+fn row(guarantee: &Guarantee, measures: &Measures, setting: &Setting) -> Result<Row, BenchError> {
+    let measure = measures.of(guarantee.name, setting)?;
     let mut figures = vec![
         ("average", measure.average),
         ("worst", measure.worst),
         ("rounds", measure.count),
     ];
-    figures.extend(promise.peers);
-    let row = Row::at_most(promise.what, &figures, "instructions", promise.bound);
+    figures.extend(guarantee.peers);
+    let row = Row::at_most(guarantee.what, &figures, "instructions", guarantee.bound);
     Ok(Row {
         ok: row.ok && measure.worst <= SPREAD * measure.average,
         ..row

@@ -32,7 +32,7 @@ impl Bench for Restart {
         Kind::Path
     }
 
-    fn promise(&self) -> &'static str {
+    fn guarantee(&self) -> &'static str {
         "an RTOS partition of 64 KiB is restarted within 100,000 instructions"
     }
 
@@ -65,8 +65,8 @@ impl Bench for Restart {
 }
 
 /// A row that holds if `done` of `wanted` happened.
-fn missing(name: &str, done: f64, wanted: u64) -> Row {
-    let figures = [("missing", (wanted as f64 - done).abs()), ("done", done)];
+fn missing(name: &str, done: f64, expected: u64) -> Row {
+    let figures = [("missing", (expected as f64 - done).abs()), ("done", done)];
     Row::at_most(name, &figures, "", 0.0)
 }
 
@@ -111,7 +111,7 @@ impl Bench for RestartShowcase {
         Kind::Virtual
     }
 
-    fn promise(&self) -> &'static str {
+    fn guarantee(&self) -> &'static str {
         "restarts of control lose no message of plant and Linux and no job of plant; \
          the monitor restarts Linux within 0.2 s"
     }
@@ -124,22 +124,22 @@ impl Bench for RestartShowcase {
 }
 
 fn control(context: &Context) -> Result<Vec<Row>, BenchError> {
-    let wanted = CONTROL_RESTARTS[usize::from(context.long)];
-    let limit = format!("partition.control.restart.limit={}", 2 * wanted);
-    let words = format!("fault=control-wild-write faults={wanted} fault_after_ms={EVERY_MS}");
+    let expected = CONTROL_RESTARTS[usize::from(context.long)];
+    let limit = format!("partition.control.restart.limit={}", 2 * expected);
+    let words = format!("fault=control-wild-write faults={expected} fault_after_ms={EVERY_MS}");
     let setting = context.build(
         "restart-control",
         SHOWCASE,
         &[&limit],
         &[("control", &words)],
     )?;
-    let seconds = BOOT_SECONDS + 2 + wanted * EVERY_MS * 2 / 1000;
+    let seconds = BOOT_SECONDS + 2 + expected * EVERY_MS * 2 / 1000;
     let report = setting.run(&setting.virtual_seconds(seconds))?;
     let control = named(&report, "control", &setting)?;
     let mut rows = vec![missing(
         "restarts of control missing",
         control.restarts as f64,
-        wanted,
+        expected,
     )];
     let worst = control.worst_restart_ns as f64 / 1e3;
     rows.push(Row::unbounded(

@@ -68,7 +68,7 @@ impl Bench for StopLatency {
         Kind::Virtual
     }
 
-    fn promise(&self) -> &'static str {
+    fn guarantee(&self) -> &'static str {
         "a core is at EL2 within a computed time after the order to stop, whatever its guest does"
     }
 

@@ -65,7 +65,7 @@ impl Bench for Traps {
         Kind::Virtual
     }
 
-    fn promise(&self) -> &'static str {
+    fn guarantee(&self) -> &'static str {
         "no entry to EL2 in at least 30 s of busy steady state, confirmed from outside; \
          of an SMP Linux its own IPIs only"
     }

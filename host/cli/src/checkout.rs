@@ -47,7 +47,7 @@ impl Checkout {
         let found = candidates.into_iter().find(|path| is_description(path));
         found.ok_or_else(|| Failure::NoSystem {
             name: system.unwrap_or(Path::new(SHOWCASE)).display().to_string(),
-            known: known_systems(&systems),
+            candidates: system_names(&systems),
         })
     }
 
@@ -65,7 +65,7 @@ fn is_description(path: &Path) -> bool {
     path.is_file() || path.join(DESCRIPTION).is_file()
 }
 
-fn known_systems(systems: &Path) -> String {
+fn system_names(systems: &Path) -> String {
     let entries = std::fs::read_dir(systems).into_iter().flatten().flatten();
     let mut names: Vec<_> = entries
         .filter(|entry| is_description(&entry.path()))

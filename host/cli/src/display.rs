@@ -51,7 +51,7 @@ impl Display {
 
     fn label(&self, name: &str) -> String {
         let width = self.width;
-        let index = self.names.iter().position(|known| known == name);
+        let index = self.names.iter().position(|listed| listed == name);
         match index.and_then(|index| COLOURS.get(index % COLOURS.len())) {
             Some(colour) if self.colour => format!("\x1b[{colour}m{name:>width$}\x1b[0m"),
             _ => format!("{name:>width$}"),

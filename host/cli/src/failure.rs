@@ -30,10 +30,10 @@ pub(crate) enum Failure {
     #[diagnostic(
         code(tool::no_system),
         help(
-            "name a folder with a system.toml, or one of: {known}; `bulkhead new NAME` makes one"
+            "name a folder with a system.toml, or one of: {candidates}; `bulkhead new NAME` makes one"
         )
     )]
-    NoSystem { name: String, known: String },
+    NoSystem { name: String, candidates: String },
     #[error("`{text}` gives no partition an argument")]
     #[diagnostic(
         code(tool::bad_argument),
@@ -43,9 +43,9 @@ pub(crate) enum Failure {
     #[error("there is no fault `{fault}` to make")]
     #[diagnostic(
         code(tool::bad_fault),
-        help("{known}; see the key `faults` of partitions")
+        help("{candidates}; see the key `faults` of partitions")
     )]
-    BadFault { fault: String, known: String },
+    BadFault { fault: String, candidates: String },
     #[error("`{topic}` is neither a key of the description nor a rule")]
     #[diagnostic(
         code(tool::unknown_topic),

@@ -39,15 +39,15 @@ impl Drop for Folder {
 #[test]
 fn what_new_makes_is_right_and_not_made_twice() {
     let folder = Folder::new("new");
-    let (status, said, _) = bulkhead(&folder.0, &["new", "first"]);
+    let (status, output, _) = bulkhead(&folder.0, &["new", "first"]);
     assert_eq!(status, 0);
-    assert!(said.contains("first/system.toml"), "{said}");
-    let (status, said, warned) = bulkhead(&folder.0, &["check", "first"]);
-    assert_eq!((status, warned.as_str()), (0, ""), "{said}");
-    assert!(said.starts_with("first: "), "{said}");
-    let (status, _, said) = bulkhead(&folder.0, &["new", "first"]);
+    assert!(output.contains("first/system.toml"), "{output}");
+    let (status, output, warned) = bulkhead(&folder.0, &["check", "first"]);
+    assert_eq!((status, warned.as_str()), (0, ""), "{output}");
+    assert!(output.starts_with("first: "), "{output}");
+    let (status, _, output) = bulkhead(&folder.0, &["new", "first"]);
     assert_eq!(status, 2);
-    assert!(said.contains("exists already"), "{said}");
+    assert!(output.contains("exists already"), "{output}");
 }
 
 /// As editors do: without the tool, in the folder of the crate.
@@ -78,14 +78,14 @@ fn a_refused_description_shows_all_errors_for_people_and_programs() {
     let text = "[system]\nname = \"x\"\nboard = \"qemu-virt\"\n[partition.a]\nkind = \"tros\"\n\
                 memory = \"lots\"\n";
     std::fs::write(folder.0.join("system.toml"), text).unwrap();
-    let (status, _, said) = bulkhead(&folder.0, &["check"]);
+    let (status, _, output) = bulkhead(&folder.0, &["check"]);
     assert_eq!(status, 3);
     assert!(
-        said.contains("system.toml:") && said.contains("errors"),
-        "{said}"
+        output.contains("system.toml:") && output.contains("errors"),
+        "{output}"
     );
-    let (status, json, said) = bulkhead(&folder.0, &["check", "--json"]);
-    assert_eq!((status, said.as_str()), (3, ""));
+    let (status, json, output) = bulkhead(&folder.0, &["check", "--json"]);
+    assert_eq!((status, output.as_str()), (3, ""));
     let refused: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(refused["accepted"], false, "{json}");
     let findings = &refused["findings"];
@@ -110,8 +110,8 @@ fn nothing_is_wrong_only_without_a_warning() {
 
 #[test]
 fn an_accepted_description_gives_its_bounds_to_programs() {
-    let (status, json, said) = bulkhead(&root(), &["check", "systems/vcpus", "--json"]);
-    assert_eq!((status, said.as_str()), (0, ""), "{json}");
+    let (status, json, output) = bulkhead(&root(), &["check", "systems/vcpus", "--json"]);
+    assert_eq!((status, output.as_str()), (0, ""), "{json}");
     let checked: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(checked["accepted"], true, "{json}");
     let cores = |partition: &serde_json::Value| partition["cores"].as_array().cloned().unwrap();
@@ -155,9 +155,9 @@ fn what_is_not_there_is_said_not_to_be_there() {
         (&["frobnicate"], 2, "unrecognized subcommand"),
     ];
     for (arguments, expected, message) in cases {
-        let (status, _, said) = bulkhead(&folder.0, arguments);
-        assert_eq!(status, expected, "{arguments:?}: {said}");
-        assert!(said.contains(message), "{arguments:?}: {said}");
+        let (status, _, output) = bulkhead(&folder.0, arguments);
+        assert_eq!(status, expected, "{arguments:?}: {output}");
+        assert!(output.contains(message), "{arguments:?}: {output}");
     }
 }
 
@@ -174,8 +174,8 @@ fn files_start_from_the_description_wherever_the_tool_is_started() {
     }
     let set = |file: &str| format!("partition.guest.image.file={file}");
     for (file, expected) in [("second", 0), ("./second", 0), ("mine/second", 3)] {
-        let (status, _, said) = bulkhead(&folder.0, &["check", "mine", "--set", &set(file)]);
-        assert_eq!(status, expected, "{file}: {said}");
+        let (status, _, output) = bulkhead(&folder.0, &["check", "mine", "--set", &set(file)]);
+        assert_eq!(status, expected, "{file}: {output}");
     }
 }
 
@@ -184,15 +184,15 @@ fn a_system_that_never_ran_has_no_report_and_no_console() {
     let folder = Folder::new("never");
     assert_eq!(bulkhead(&folder.0, &["new", "never-built"]).0, 0);
     for command in ["report", "counters", "log", "stop"] {
-        let (status, _, said) = bulkhead(&folder.0, &[command, "never-built"]);
-        assert_eq!(status, 5, "{command}: {said}");
+        let (status, _, output) = bulkhead(&folder.0, &[command, "never-built"]);
+        assert_eq!(status, 5, "{command}: {output}");
         assert!(
-            said.contains("there is no build of the system `never-built`"),
-            "{said}"
+            output.contains("there is no build of the system `never-built`"),
+            "{output}"
         );
     }
-    let (status, _, said) = bulkhead(&folder.0, &["console", "control", "-s", "never-built"]);
-    assert_eq!(status, 5, "{said}");
+    let (status, _, output) = bulkhead(&folder.0, &["console", "control", "-s", "never-built"]);
+    assert_eq!(status, 5, "{output}");
 }
 
 /// The paper's set-up in a file.
@@ -201,18 +201,18 @@ const FUNCTIONS: &str = "tests/golden/pipes/paper.toml";
 #[test]
 fn a_pipeline_is_solved_for_people_and_programs() {
     let line = "can-read | ml-process | can-write [0 %, 10 ms]";
-    let (status, said, _) = bulkhead(&root(), &["pipe", "solve", line, "--functions", FUNCTIONS]);
-    assert_eq!(status, 0, "{said}");
-    assert!(said.contains("can-read -> can-write: within"), "{said}");
+    let (status, output, _) = bulkhead(&root(), &["pipe", "solve", line, "--functions", FUNCTIONS]);
+    assert_eq!(status, 0, "{output}");
+    assert!(output.contains("can-read -> can-write: within"), "{output}");
     let arguments = ["pipe", "solve", line, "--functions", FUNCTIONS, "--json"];
-    let (status, said, _) = bulkhead(&root(), &arguments);
+    let (status, output, _) = bulkhead(&root(), &arguments);
     assert_eq!(status, 0);
-    let found: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let found: serde_json::Value = serde_json::from_str(&output).unwrap();
     assert!(
         found["paths"][0]["bound_ns"].as_u64().unwrap() <= 10_000_000,
-        "{said}"
+        "{output}"
     );
-    assert!(found["stages"].as_array().unwrap().len() == 3, "{said}");
+    assert!(found["stages"].as_array().unwrap().len() == 3, "{output}");
 }
 
 #[test]
@@ -233,10 +233,10 @@ fn a_pipeline_that_is_wrong_says_where_and_what_to_do() {
         ),
     ];
     for (line, expected) in cases {
-        let (status, _, said) =
+        let (status, _, output) =
             bulkhead(&root(), &["pipe", "solve", line, "--functions", FUNCTIONS]);
-        assert_eq!(status, 3, "{line}: {said}");
-        assert!(on_one_line(&said).contains(expected), "{line}: {said}");
+        assert_eq!(status, 3, "{line}: {output}");
+        assert!(on_one_line(&output).contains(expected), "{line}: {output}");
     }
 }
 
@@ -247,23 +247,30 @@ fn a_pipeline_is_solved_beside_those_of_a_system() {
         "tests/qemu/pipes-cores",
         "* sample | filter | emit [50/s, 120 ms]",
     );
-    let (status, said, wrong) = bulkhead(&root(), &["pipe", "solve", line, "--system", system]);
+    let (status, output, wrong) = bulkhead(&root(), &["pipe", "solve", line, "--system", system]);
     assert_eq!(status, 0, "{wrong}");
-    let described = format!("pipe.asked-1.flow={line}");
-    let (status, checked, wrong) = bulkhead(&root(), &["check", system, "--set", &described]);
+    let static_pipe = format!("pipe.asked-1.flow={line}");
+    let (status, checked, wrong) = bulkhead(&root(), &["check", system, "--set", &static_pipe]);
     assert_eq!(status, 0, "{wrong}");
     assert!(
-        checked.ends_with(&format!("asked-1: {said}")),
-        "{said}\n{checked}"
+        checked.ends_with(&format!("asked-1: {output}")),
+        "{output}\n{checked}"
     );
-    assert!(said.contains("control:1"), "{said}");
+    assert!(output.contains("control:1"), "{output}");
     let beside = [
-        "pipe", "solve", line, "--system", system, "--json", "--set", &described,
+        "pipe",
+        "solve",
+        line,
+        "--system",
+        system,
+        "--json",
+        "--set",
+        &static_pipe,
     ];
-    let (status, said, wrong) = bulkhead(&root(), &beside);
+    let (status, output, wrong) = bulkhead(&root(), &beside);
     assert_eq!(status, 0, "{wrong}");
-    let found: serde_json::Value = serde_json::from_str(&said).unwrap();
-    assert_eq!(found["stages"].as_array().unwrap().len(), 3, "{said}");
+    let found: serde_json::Value = serde_json::from_str(&output).unwrap();
+    assert_eq!(found["stages"].as_array().unwrap().len(), 3, "{output}");
 }
 
 /// Each of its stages would take a job in 10 ms, for which the pipes and the loop leave no room.
@@ -279,11 +286,11 @@ fn a_pipeline_without_requirements_takes_nothing_from_others() {
         "--set",
         "partition.control.vcpu.loop.C=3 ms",
     ];
-    let (status, said, wrong) = bulkhead(&root(), &line);
+    let (status, output, wrong) = bulkhead(&root(), &line);
     assert_eq!(status, 0, "{wrong}");
-    let found: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let found: serde_json::Value = serde_json::from_str(&output).unwrap();
     for stage in found["stages"].as_array().unwrap() {
-        assert!(stage["T_ns"].as_u64().unwrap() >= 20_000_000, "{said}");
+        assert!(stage["T_ns"].as_u64().unwrap() >= 20_000_000, "{output}");
     }
 }
 
@@ -315,19 +322,19 @@ fn a_pipeline_that_a_system_cannot_have_says_where_and_what_to_do() {
         ),
     ];
     for (system, line, expected) in cases {
-        let (status, _, said) = bulkhead(&root(), &["pipe", "solve", line, "--system", system]);
-        assert_eq!(status, 3, "{line}: {said}");
-        assert!(on_one_line(&said).contains(expected), "{line}: {said}");
+        let (status, _, output) = bulkhead(&root(), &["pipe", "solve", line, "--system", system]);
+        assert_eq!(status, 3, "{line}: {output}");
+        assert!(on_one_line(&output).contains(expected), "{line}: {output}");
     }
 }
 
 /// Text that is wrapped to the width of a terminal.
-fn on_one_line(said: &str) -> String {
-    said.split_whitespace().collect::<Vec<_>>().join(" ")
+fn on_one_line(output: &str) -> String {
+    output.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
-fn experiments_are_listed_with_their_promises() {
+fn experiments_are_listed_with_their_guarantees() {
     let (status, json, _) = bulkhead(&root(), &["bench", "list", "--json"]);
     assert_eq!(status, 0);
     let list: serde_json::Value = serde_json::from_str(&json).unwrap();

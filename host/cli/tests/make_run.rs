@@ -19,8 +19,8 @@ impl Checkout {
         let name = format!("bulkhead-make-run-{}-{number}", std::process::id());
         let root = std::env::temp_dir().join(name);
         fs::create_dir_all(root.join("setup")).unwrap();
-        let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../setup/run.sh");
-        fs::copy(own, root.join("setup/run.sh")).unwrap();
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../setup/run.sh");
+        fs::copy(script, root.join("setup/run.sh")).unwrap();
         for program in ["setup/setup.sh", "bulkhead"] {
             let path = root.join(program);
             fs::write(&path, SAYS).unwrap();
@@ -38,8 +38,8 @@ impl Checkout {
         command.env_clear().env("PATH", path);
         command.envs(variables.split(';').filter_map(|text| text.split_once('=')));
         let output = command.current_dir(&self.0).output().unwrap();
-        let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
-        (output.status.code().unwrap(), said.replace(&root, "ROOT"))
+        let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        (output.status.code().unwrap(), text.replace(&root, "ROOT"))
     }
 }
 
@@ -74,16 +74,16 @@ const CASES: [[&str; 3]; 12] = [
 fn variables_become_arguments() {
     let checkout = Checkout::new();
     for [variables, setup, arguments] in CASES {
-        let (status, said) = checkout.run(variables);
+        let (status, text) = checkout.run(variables);
         let tool = format!("bulkhead [run] [ROOT/systems/drive] {arguments}");
-        assert_eq!(status, 0, "{variables}: {said}");
+        assert_eq!(status, 0, "{variables}: {text}");
         let expected = format!("setup.sh {setup}\n{}\n", tool.trim_end());
-        assert_eq!(said, expected, "{variables}");
+        assert_eq!(text, expected, "{variables}");
     }
-    let (status, said) = checkout.run("LINUX_CORES=two");
+    let (status, text) = checkout.run("LINUX_CORES=two");
     assert_eq!(status, 2);
     assert!(
-        said.contains("LINUX_CORES=two: not a number of cores"),
-        "{said}"
+        text.contains("LINUX_CORES=two: not a number of cores"),
+        "{text}"
     );
 }

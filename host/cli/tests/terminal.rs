@@ -12,24 +12,24 @@ fn explain(stdout: Stdio) -> (Option<i32>, String) {
     command.args(["explain", "all"]).env("BULKHEAD_ROOT", root);
     let output = command.stdout(stdout).stderr(Stdio::piped()).output();
     let output = output.expect("the tool starts");
-    let said = String::from_utf8(output.stderr).expect("text");
-    (output.status.code(), said)
+    let text = String::from_utf8(output.stderr).expect("text");
+    (output.status.code(), text)
 }
 
 #[test]
 fn a_closed_terminal_ends_the_tool_without_a_panic() {
     let pair = openpty(None, None).expect("a terminal");
     drop(pair.master);
-    let (status, said) = explain(pair.slave.into());
-    assert_eq!(status, Some(130), "{said}");
-    assert!(!said.contains("panicked"), "{said}");
+    let (status, text) = explain(pair.slave.into());
+    assert_eq!(status, Some(130), "{text}");
+    assert!(!text.contains("panicked"), "{text}");
 }
 
 #[test]
 fn a_full_disk_is_reported() {
     let full = OpenOptions::new().write(true).open("/dev/full");
-    let (status, said) = explain(full.expect("there").into());
-    assert_eq!(status, Some(130), "{said}");
-    assert!(said.contains("No space left"), "{said}");
-    assert!(!said.contains("panicked"), "{said}");
+    let (status, text) = explain(full.expect("there").into());
+    assert_eq!(status, Some(130), "{text}");
+    assert!(text.contains("No space left"), "{text}");
+    assert!(!text.contains("panicked"), "{text}");
 }

@@ -8,6 +8,7 @@ use crate::diagnostic::{Diagnostic, Report};
 use crate::document::{self, At, Table};
 use crate::draft::{Field, Section, display, join};
 use crate::registry::BOARD;
+use crate::registry::system_keys::SystemDraft;
 use crate::rules::shape::syntax;
 use crate::rules::system::{
     board_cores, board_devices, board_dma, board_emulator, board_figures, board_firmware,
@@ -28,7 +29,7 @@ pub(crate) fn named(
     sources: &mut Sources,
     report: &mut Report,
 ) -> Option<Board> {
-    let board = Section::of(table, "system").text("board");
+    let board = SystemDraft::read(&Section::of(table, "system")).board;
     let name = board.given()?;
     let path = match is_path(&name.value) {
         true => join(folder, &name.value),

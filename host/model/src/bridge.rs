@@ -146,7 +146,7 @@ pub(crate) fn resolve(
     exports.extend(stages(&host, id, around));
     let domain = bridge.domain.or(0)?;
     for publish in &bridge.publish {
-        let address = Address::Topic(publish.topic.topic(domain)?);
+        let address = Address::Topic(publish.topic(domain)?);
         exports = published(&publish.name.value, address, exports, around);
     }
     let mut imports = Vec::new();
@@ -305,7 +305,7 @@ impl TopicDraft {
     }
 
     fn topic(&self, domain: u64) -> Option<Topic> {
-        Some(self.type_of()?.topic(domain, &self.name.value()?))
+        Some(self.type_of()?.topic(domain, &self.topic.value()?))
     }
 }
 

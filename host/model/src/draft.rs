@@ -3,32 +3,33 @@
 //! Rules check the draft and not the finished system, so that one mistake does not hide the next. A
 //! field that was reported as wrong is [`Field::Broken`], and no rule reports it again.
 
-mod bridge;
 mod channel;
 mod component;
-mod field;
-mod function;
+pub(crate) mod field;
 mod partition;
 mod pipe;
 mod relations;
-mod section;
+pub(crate) mod section;
 mod time;
 
-pub(crate) use bridge::{BridgeDraft, ImportDraft, TopicDraft};
-pub(crate) use channel::{ChannelDraft, HOST, MessageSizes, RateDraft};
-pub(crate) use component::{ComponentDraft, PART_NAMES, STACK_DEFAULT, SharedDraft, items, part};
+pub(crate) use crate::kinds::KindDraft;
+pub(crate) use crate::registry::bridge_keys::{BridgeDraft, ImportDraft, TopicDraft};
+pub(crate) use crate::registry::channel_keys::{ChannelDraft, RateDraft};
+pub(crate) use crate::registry::component_keys::{ComponentDraft, SharedDraft};
+pub(crate) use crate::registry::device_keys::FunctionDraft;
+pub(crate) use crate::registry::image_keys::ImageDraft;
+pub(crate) use crate::registry::partition_keys::PartitionDraft;
+pub(crate) use crate::registry::pipe_keys::{EndpointDraft, PipeDraft, PipeFunctionDraft};
+pub(crate) use crate::registry::time_keys::{ScheduleDraft, SlotDraft, TaskDraft, VcpuDraft};
+pub(crate) use channel::{HOST, MessageSizes};
+pub(crate) use component::{PART_NAMES, STACK_DEFAULT, items, part};
 pub(crate) use field::Field;
-pub(crate) use function::FunctionDraft;
-pub(crate) use partition::{CoresDraft, ImageDraft, PartitionDraft};
-pub(crate) use pipe::{EndpointDraft, PipeDraft, PipeFunctionDraft};
-pub(crate) use section::Section;
-pub(crate) use time::{KindDraft, ScheduleDraft, SlotDraft, TaskDraft, VcpuDraft};
+pub(crate) use section::{CoresDraft, Section};
 
 use crate::board::{Board, Device, FunctionKind};
 use crate::document::{At, Table, Value};
-use crate::kinds::Clock;
 use crate::profile::Named;
-use crate::registry::choices;
+use crate::registry::system_keys::{RunDraft, SystemDraft, Tables};
 use crate::source::Sources;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,12 +42,8 @@ pub(crate) struct Draft {
     /// Folder of the description.
     pub(crate) folder: PathBuf,
     pub(crate) sources: Arc<Sources>,
-    pub(crate) name: Field<String>,
-    pub(crate) description: Field<String>,
-    pub(crate) cores: Field<u64>,
-    /// File of what was measured, and what is added to that, percent.
-    pub(crate) profile: Field<String>,
-    pub(crate) margin: Field<u64>,
+    pub(crate) system: SystemDraft,
+    pub(crate) run: RunDraft,
     pub(crate) measured: Named,
     /// `None` where it could not be read.
     pub(crate) board: Option<Board>,
@@ -56,9 +53,6 @@ pub(crate) struct Draft {
     pub(crate) channels: Vec<ChannelDraft>,
     pub(crate) functions: Vec<FunctionDraft>,
     pub(crate) pipes: Vec<PipeDraft>,
-    pub(crate) run_for: Field<u64>,
-    pub(crate) clock: Field<Clock>,
-    pub(crate) waive: Field<Vec<At<String>>>,
 }
 
 /// Environment of a description: its place, and the names to which it may refer.
@@ -73,35 +67,22 @@ pub(crate) struct Surroundings {
 impl Draft {
     /// Reads a table. The caller has checked its shape.
     pub(crate) fn read(table: &Table, around: Surroundings) -> Self {
-        let system = Section::of(table, "system");
-        let run = Section::of(table, "run");
+        let tables = Tables::read(&Section::whole(table));
         Self {
             root: around.root,
             folder: around.folder,
             sources: around.sources,
             board: around.board,
-            name: system.text("name"),
-            description: system.text("description"),
-            cores: system.number("cores"),
-            profile: system.text("profile"),
-            margin: system.number("margin"),
+            system: tables.system,
+            run: tables.run,
             measured: Named::None,
-            partitions: Section::named(table, "partition")
-                .map(PartitionDraft::read)
-                .collect(),
+            partitions: tables.partitions,
             partitions_broken: table
                 .get("partition")
                 .is_some_and(|entry| entry.node.value == Value::Broken),
-            channels: Section::named(table, "channel")
-                .map(ChannelDraft::read)
-                .collect(),
-            functions: Section::named(table, "device")
-                .map(FunctionDraft::read)
-                .collect(),
-            pipes: Section::named(table, "pipe").map(PipeDraft::read).collect(),
-            run_for: run.number("for"),
-            clock: run.choice("clock", choices::CLOCKS.values),
-            waive: run.texts("waive"),
+            channels: tables.channels,
+            functions: tables.functions,
+            pipes: tables.pipes,
         }
     }
 
@@ -172,7 +153,10 @@ impl Draft {
             .any(|partition| !partition.heartbeat.is_absent());
         let required = used.max(self.cores_counted() + usize::from(watched));
         let default = required.max(board.default_cores).min(board.cores.len());
-        self.cores.or(default as u64).map(|cores| cores as usize)
+        self.system
+            .cores
+            .or(default as u64)
+            .map(|cores| cores as usize)
     }
 
     /// Cores that belong to partitions.

@@ -37,6 +37,14 @@ pub enum Kind {
     Image,
 }
 
+/// Kind of a VCPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KindDraft {
+    Main,
+    Io,
+    Reservation,
+}
+
 /// True if something goes straight to the hardware or through the monitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trapping {

@@ -10,11 +10,11 @@ const UNMEASURED_NS: u64 = 100_000;
 /// Reads the profile and gives functions without a WCET the measured one; with `provisional`, functions
 /// without either get an assumed one, so that they can be measured.
 pub(crate) fn apply(draft: &mut Draft, provisional: bool) {
-    let named = match draft.profile.given() {
+    let named = match draft.system.profile.given() {
         None => Named::None,
         Some(name) => read(&draft.path(name)).map_or_else(Named::Unread, Named::Read),
     };
-    let margin = draft.margin.or(MARGIN).unwrap_or(MARGIN);
+    let margin = draft.system.margin.or(MARGIN).unwrap_or(MARGIN);
     for partition in &mut draft.partitions {
         for function in &mut partition.functions {
             let measured = named.measured(&partition.name.value, &function.name.value);

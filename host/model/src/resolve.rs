@@ -74,11 +74,11 @@ pub(crate) fn system(solution: &Solution<'_>) -> Option<System> {
         partition.bridge = bridge;
     }
     Some(System {
-        name: draft.name.value()?,
-        description: draft.description.or(String::new())?,
+        name: draft.system.name.value()?,
+        description: draft.system.description.or(String::new())?,
         folder: draft.folder.clone(),
-        profile: draft.profile.value(),
-        cores: draft.cores.value().map(|cores| cores as usize),
+        profile: draft.system.profile.value(),
+        cores: draft.system.cores.value().map(|cores| cores as usize),
         partitions,
         channels,
         functions: all(&draft.functions, |function| {
@@ -87,9 +87,9 @@ pub(crate) fn system(solution: &Solution<'_>) -> Option<System> {
         pipes,
         offered,
         run: Run {
-            for_ns: draft.run_for.value(),
-            clock: draft.clock.or(Clock::Virtual)?,
-            waive: plain(&draft.waive.or(Vec::new())?, String::clone),
+            for_ns: draft.run.length.value(),
+            clock: draft.run.clock.or(Clock::Virtual)?,
+            waive: plain(&draft.run.waive.or(Vec::new())?, String::clone),
         },
         sources: draft.sources.clone(),
         board,
@@ -385,8 +385,8 @@ fn resolve_component(
         criticality: partition.criticality_of(component)?,
         on_fault: component.on_fault.or(OnFault::Fail)?,
         restart: [
-            component.restart_limit.or(RESTARTS[0])?,
-            component.restart_per.or(RESTARTS[1])?,
+            component.restart.limit.or(RESTARTS[0])?,
+            component.restart.per.or(RESTARTS[1])?,
         ],
     })
 }

@@ -182,12 +182,12 @@ pub enum RunError {
     },
     /// A name that the system does not have.
     #[error("the system has no partition `{name}`")]
-    #[diagnostic(code(run::unknown_partition), help("its partitions are {known}"))]
+    #[diagnostic(code(run::unknown_partition), help("its partitions are {candidates}"))]
     UnknownPartition {
         /// Requested name.
         name: String,
         /// Existing names.
-        known: String,
+        candidates: String,
     },
     /// A partition that cannot be typed to.
     #[error("partition `{name}` takes no console input")]

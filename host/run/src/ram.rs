@@ -262,11 +262,11 @@ mod tests {
         let ram = Ram::create(&std::env::temp_dir(), &RANGES, 0x4000, 0).unwrap();
         ram.file.write_all_at(&7u64.to_le_bytes(), 0x2010).unwrap();
         assert_eq!(ram.read::<u64>((1 << 40) + 0x10).unwrap(), 7);
-        let across = manifest::Region {
+        let crossing = manifest::Region {
             pa: BASE + 0x1FF8,
             size: 16,
         };
-        assert!(ram.words(across).is_err());
+        assert!(ram.words(crossing).is_err());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Compares a run with its expectation, and reports all differences
 
+use crate::events;
 use crate::expectation::{Console, Expectation};
 use crate::figures::{self, Figures};
 use crate::pattern::Pattern;
@@ -34,6 +35,7 @@ pub(crate) fn differences(expected: &Expectation, report: &Report, lines: &Lines
         },
         None => Some(unknown(name, &figures)),
     }));
+    wrong.extend(events::differences(&expected.events, report, &figures));
     for (name, console) in &expected.console {
         let output = lines.get(name).map_or(&[][..], Vec::as_slice);
         let mut differences = console_differences(console, output);

@@ -2,6 +2,7 @@
 
 use crate::boards::{self, TestBoard};
 use crate::bound::Bound;
+use crate::events::ExpectedEvent;
 use crate::pattern::Pattern;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -94,6 +95,9 @@ pub(crate) struct Expectation {
     /// Allowed values of figures, by name.
     #[serde(default)]
     pub(crate) figures: BTreeMap<String, Bound>,
+    /// Expected events: in this order, or by their number.
+    #[serde(default, rename = "event")]
+    pub(crate) events: Vec<ExpectedEvent>,
     /// Expected lines of consoles, by partition; `boot` is the boot part's.
     #[serde(default)]
     pub(crate) console: BTreeMap<String, Console>,
@@ -269,18 +273,18 @@ fn on_boards(
     let mut cases = vec![case(name, folder, table.clone())?];
     let has_own_board = OWN_BOARD.iter().any(|key| table.contains_key(*key));
     for board in boards {
-        let mut own = special.remove(&board.name).unwrap_or_default();
+        let mut changes = special.remove(&board.name).unwrap_or_default();
         if !board.has(name) {
             continue;
         }
-        let reason = match own.remove(IMPOSSIBLE) {
+        let reason = match changes.remove(IMPOSSIBLE) {
             Some(Value::String(reason)) if !reason.trim().is_empty() => Some(reason),
             Some(_) => return Err(format!("`on.{}.{IMPOSSIBLE}` gives no reason", board.name)),
             None => has_own_board.then(|| "it is about facts of its own board".to_owned()),
         };
         let there = match reason {
             Some(_) => table.clone(),
-            None => merged(merged(table.clone(), board.changes.clone()), own),
+            None => merged(merged(table.clone(), board.changes.clone()), changes),
         };
         let mut case = case(&format!("{name}@{}", board.name), folder, there)?;
         case.expectation.long |= !board.is_usual(name);
@@ -310,7 +314,7 @@ fn case(name: &str, folder: &Path, mut table: Table) -> Result<Case, String> {
     })
 }
 
-/// Drops figures and consoles of partitions and channels that are left out: nothing is expected of them.
+/// Drops figures, events and consoles of partitions and channels that are left out: nothing is expected of them.
 fn drop_missing(table: &mut Table) {
     let Some(Value::Array(paths)) = table.get(DROP).cloned() else {
         return;
@@ -326,6 +330,10 @@ fn drop_missing(table: &mut Table) {
             let is_one_of_all = name.split('.').next().is_some_and(is_kind);
             !is_one_of_all && !name.split('.').any(is_name)
         });
+    }
+    if let Some(Value::Array(events)) = table.get_mut("event") {
+        let partition = |event: &Value| event.get("partition")?.as_str().map(is_name);
+        events.retain(|event| partition(event) != Some(true));
     }
     if let Some(Value::Table(consoles)) = table.get_mut("console") {
         consoles.retain(|name, _| !is_name(name));

@@ -11,6 +11,7 @@ mod boards;
 mod bound;
 mod checks;
 mod desk;
+mod events;
 mod expectation;
 mod figures;
 mod guest;

@@ -58,7 +58,7 @@ struct Quota {
     class: Class,
     /// Systems on a board.
     systems: usize,
-    left: u64,
+    remaining: u64,
     seed: u64,
     seen: Seen,
 }
@@ -76,7 +76,7 @@ impl Bench for AtTheEdge {
         Kind::Virtual
     }
 
-    fn promise(&self) -> &'static str {
+    fn guarantee(&self) -> &'static str {
         "in random systems at the edge of what is accepted no task misses its bound or deadline, and no message its bound"
     }
 
@@ -116,10 +116,10 @@ impl Bench for AtTheEdge {
 
 impl AtTheEdge {
     fn quotas(&self) -> Vec<Quota> {
-        let quota = |class, systems, left, seed| Quota {
+        let quota = |class, systems, remaining, seed| Quota {
             class,
             systems,
-            left,
+            remaining,
             seed,
             seen: Seen::default(),
         };
@@ -144,11 +144,11 @@ impl AtTheEdge {
         loop {
             let (number, class, systems, seed) = {
                 let mut quotas = lock();
-                let mut left = quotas.iter_mut().enumerate();
-                let Some((number, quota)) = left.find(|(_, quota)| quota.left > 0) else {
+                let mut remaining = quotas.iter_mut().enumerate();
+                let Some((number, quota)) = remaining.find(|(_, quota)| quota.remaining > 0) else {
                     return;
                 };
-                quota.left -= 1;
+                quota.remaining -= 1;
                 quota.seed += 1;
                 (number, quota.class, quota.systems, quota.seed - 1)
             };
@@ -161,7 +161,7 @@ impl AtTheEdge {
             if let Some(quota) = lock().get_mut(number) {
                 match seen {
                     Some(seen) => quota.seen.add(seen),
-                    None => quota.left += 1,
+                    None => quota.remaining += 1,
                 }
             }
         }

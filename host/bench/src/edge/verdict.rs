@@ -93,10 +93,10 @@ impl Seen {
             for task in &partition.timing.tasks {
                 let what = format!("{name}, {}.{}", partition.name, task.name);
                 let start = format!("task {} jobs=", task.name);
-                let mut said = lines.iter().rev();
-                let said = said.find_map(|line| Some(line.split_once(&start)?.1));
+                let mut output = lines.iter().rev();
+                let output = output.find_map(|line| Some(line.split_once(&start)?.1));
                 let number = |key: &str| -> Option<f64> {
-                    let mut words = said?.split_whitespace();
+                    let mut words = output?.split_whitespace();
                     words.find_map(|word| word.strip_prefix(key)?.parse().ok())
                 };
                 match (number("longest_ns="), number("bound_ns=")) {
@@ -111,9 +111,9 @@ impl Seen {
     /// Takes in the paths of a run.
     pub(super) fn paths(&mut self, name: &str, report: &Report) {
         self.systems += 1;
-        let known = report.paths.iter().filter(|path| path.bound_ns.is_some());
+        let bounded = report.paths.iter().filter(|path| path.bound_ns.is_some());
         let mut count = 0;
-        for path in known {
+        for path in bounded {
             count += 1;
             let what = format!(
                 "{name}, {}.{} {} to {}",

@@ -30,7 +30,7 @@ fn section(report: &Report) -> String {
         escape(&report.id),
         report.kind,
         escape(&report.reproduces),
-        escape(&report.promise),
+        escape(&report.guarantee),
         plot(report),
     )
 }
@@ -72,7 +72,7 @@ mod tests {
             id: "<x>".into(),
             kind: Kind::Host,
             reproduces: "a & b".into(),
-            promise: "p".into(),
+            guarantee: "p".into(),
             rows: vec![Row::at_most("<script>", &[("n", 2.0)], "us", 1.0)],
         };
         let page = html(&[report]);

@@ -19,8 +19,9 @@ pub struct Report {
     pub kind: Kind,
     /// Paper and table or figure.
     pub reproduces: String,
-    /// The promise.
-    pub promise: String,
+    /// The guarantee.
+    #[serde(rename = "promise")]
+    pub guarantee: String,
     /// One row per thing measured.
     pub rows: Vec<Row>,
 }
@@ -121,7 +122,7 @@ impl Report {
             self.kind,
             self.reproduces,
             table.trim_fmt(),
-            self.promise
+            self.guarantee
         )
     }
 }
@@ -168,7 +169,7 @@ mod tests {
             id: "x".into(),
             kind: Kind::Path,
             reproduces: "000 table I".into(),
-            promise: "small".into(),
+            guarantee: "small".into(),
             rows: vec![
                 Row::at_most("a", &[("avg", 2.5), ("max", 7.0)], "us", 3.0),
                 Row::unbounded("b", &[("count", 4.0)], ""),
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_promise_is_kept_or_broken() {
+    fn a_guarantee_is_kept_or_broken() {
         assert!(report().is_ok());
         assert!(!Row::at_most("a", &[("avg", 3.1)], "us", 3.0).ok);
         assert!(!Row::at_most("a", &[("avg", f64::NAN)], "us", 3.0).ok);

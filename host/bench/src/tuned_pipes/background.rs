@@ -44,12 +44,12 @@ pub(super) fn rows(
     from_ms: u64,
     number: u64,
 ) -> Result<Vec<Row>, BenchError> {
-    let said = |partition: &str| {
+    let output_of = |partition: &str| {
         let lines = setting.console(partition)?;
         let from_s = from_ms as f64 / 1000.0;
         Ok::<_, BenchError>(Output { lines, from_s })
     };
-    let (linux, ecus) = (said("linux")?, said("ecus")?);
+    let (linux, ecus) = (output_of("linux")?, output_of("ecus")?);
     let channel = |(place, busy): (usize, &f64)| {
         let interfaces = [place, place + first].map(|one| format!("can{one}"));
         let name = format!("channel {} at {busy} %, run {number}", place + 1);
@@ -140,7 +140,7 @@ fn count(line: &str, who: &str, what: &str) -> Option<(f64, f64)> {
 mod tests {
     use super::*;
 
-    fn said(lines: &[&str]) -> Output {
+    fn output(lines: &[&str]) -> Output {
         Output {
             lines: lines.iter().map(ToString::to_string).collect(),
             from_s: 8.0,
@@ -149,28 +149,28 @@ mod tests {
 
     #[test]
     fn what_was_done_counts_from_the_pipes_begin_to_the_last_word() {
-        let said = said(&[
+        let output = output(&[
             "[    6.900000] can0: sent=700 unsent=1",
             "[    8.100000] [    7.900000] can0: sent=1700 unsent=2",
             "[    8.200000] can1: sent=1 unsent=0",
             "[    8.900000] can0: sent=2800 unsent=2",
             "[    9.900000] can0: sent=3900 unsent=2",
         ]);
-        let done = said.done("can0", "sent").expect("two lines");
+        let done = output.done("can0", "sent").expect("two lines");
         assert_eq!((done.count, done.per_s()), (2200.0, 1100.0));
         assert_eq!(
-            said.done("can0", "unsent").map(|done| done.count),
+            output.done("can0", "unsent").map(|done| done.count),
             Some(0.0)
         );
-        assert_eq!(said.done("can1", "sent"), None);
-        assert_eq!(said.done("can0", "taken"), None);
+        assert_eq!(output.done("can1", "sent"), None);
+        assert_eq!(output.done("can0", "taken"), None);
     }
 
     #[test]
-    fn a_channel_that_is_less_busy_than_it_should_be_breaks_the_promise() {
+    fn a_channel_that_is_less_busy_than_it_should_be_breaks_the_guarantee() {
         let row = |last: &str| {
-            let ecus = said(&["[ 8.0] can0: sent=0 unsent=0", last]);
-            let linux = said(&["[ 8.0] can1: taken=0", "[ 9.0] can1: taken=890"]);
+            let ecus = output(&["[ 8.0] can0: sent=0 unsent=0", last]);
+            let linux = output(&["[ 8.0] can1: taken=0", "[ 9.0] can1: taken=890"]);
             let interfaces = ["can0".into(), "can1".into()];
             channel_row("x", 20.0, interfaces, &ecus, &linux)
         };
@@ -181,17 +181,17 @@ mod tests {
 
     #[test]
     fn a_load_that_did_nothing_is_none() {
-        let none = load_row("x", &said(&[]), 1);
-        let some = load_row(
+        let none = load_row("x", &output(&[]), 1);
+        let busy = load_row(
             "x",
-            &said(&[
+            &output(&[
                 "[ 8.0] traffic: copied=0 packets=0 idle-ms=0",
                 "[10.0] traffic: copied=4000000 packets=10 idle-ms=500",
             ]),
             1,
         );
-        assert!(!none.ok && some.ok);
-        let figures: Vec<_> = some.figures.0.iter().map(|(_, value)| *value).collect();
+        assert!(!none.ok && busy.ok);
+        let figures: Vec<_> = busy.figures.0.iter().map(|(_, value)| *value).collect();
         assert_eq!(figures, [2.0, 4.0, 5.0, 75.0]);
     }
 }

@@ -117,7 +117,7 @@ impl Bench for TunedPipes {
         Kind::Virtual
     }
 
-    fn promise(&self) -> &'static str {
+    fn guarantee(&self) -> &'static str {
         "in Bulkhead every delay is within its bound, loss and throughput are as declared; Linux PREEMPT_RT is shown as it is"
     }
 
@@ -130,13 +130,17 @@ impl Bench for TunedPipes {
         for number in 1..=RUNS[long] {
             let setting = self.build(context, number)?;
             let paths = self.measure(context, &setting)?;
-            let known = &setting.manifest.paths;
-            rows.extend(known.iter().map(|one| row(one, &paths, number, packets)));
+            let description = &setting.manifest.paths;
+            rows.extend(
+                description
+                    .iter()
+                    .map(|one| row(one, &paths, number, packets)),
+            );
             rows.extend(background::rows(&setting, FIRST_BUSY[0], START_MS, number)?);
             let plan = description::plan(&setting.system.pipes);
             let peer = self.build_peer(context, number, &plan)?;
             let paths = self.measure(context, &peer)?;
-            beside.extend(known.iter().map(|one| peer_row(one, &paths, number)));
+            beside.extend(description.iter().map(|one| peer_row(one, &paths, number)));
             let background = background::rows(&peer, FIRST_BUSY[1], START_MS, number)?;
             beside.extend(background.into_iter().map(of_peer));
         }
@@ -248,27 +252,29 @@ fn board_text(context: &Context) -> Result<String, BenchError> {
     Ok(lines.collect())
 }
 
-fn row(known: &PathManifest, paths: &[PathReport], number: u64, packets: u64) -> Row {
-    let [head, tail] = &known.ends;
+fn row(description: &PathManifest, paths: &[PathReport], number: u64, packets: u64) -> Row {
+    let [head, tail] = &description.ends;
     let what = format!("Bulkhead, {head} to {tail}, run {number}");
-    let bound = known.bound_ns as f64 / 1e6;
-    let Some(path) = paths.iter().find(|path| path.name == name(known)) else {
+    let bound = description.bound_ns as f64 / 1e6;
+    let Some(path) = paths.iter().find(|path| path.name == name(description)) else {
         return Row::at_most(&what, &[("longest", f64::NAN)], "ms", bound);
     };
     let mut row = Row::at_most(&what, &figures(path), "ms", bound);
     let all = (path.delivered + path.lost).max(1) as f64;
-    row.ok &= path.lost as f64 <= known.loss * all;
-    row.ok &= known.throughput.is_none_or(|least| path.rate >= least);
+    row.ok &= path.lost as f64 <= description.loss * all;
+    row.ok &= description
+        .throughput
+        .is_none_or(|least| path.rate >= least);
     row.ok &= all >= packets as f64;
     row
 }
 
 /// Results of Linux on the same path; a missing answer is a figure, too.
-fn peer_row(known: &PathManifest, paths: &[PathReport], number: u64) -> Row {
-    let [head, tail] = &known.ends;
+fn peer_row(description: &PathManifest, paths: &[PathReport], number: u64) -> Row {
+    let [head, tail] = &description.ends;
     let what = format!("Linux PREEMPT_RT, {head} to {tail}, run {number}");
-    let seen = paths.iter().find(|path| path.name == name(known));
-    let bound = ("bound in Bulkhead", known.bound_ns as f64 / 1e6);
+    let seen = paths.iter().find(|path| path.name == name(description));
+    let bound = ("bound in Bulkhead", description.bound_ns as f64 / 1e6);
     let Some(path) = seen else {
         return Row::unbounded(
             &what,

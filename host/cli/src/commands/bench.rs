@@ -35,7 +35,7 @@ fn list(as_json: bool) {
         let entry = |bench: &dyn Bench| {
             json!({
                 "id": bench.id(), "kind": bench.kind(),
-                "reproduces": bench.reproduces(), "promise": bench.promise(),
+                "reproduces": bench.reproduces(), "promise": bench.guarantee(),
             })
         };
         println!(
@@ -50,7 +50,7 @@ fn list(as_json: bool) {
         return;
     }
     for bench in benches {
-        println!("{:16} {:9} {}", bench.id(), bench.kind(), bench.promise());
+        println!("{:16} {:9} {}", bench.id(), bench.kind(), bench.guarantee());
         println!("{:26} reproduces {}", "", bench.reproduces());
     }
 }

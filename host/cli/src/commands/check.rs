@@ -43,15 +43,15 @@ pub(super) fn execute(arguments: &Check) -> Result<ExitCode, Failure> {
         }
     }
     for (number, partition) in system.partitions.iter().enumerate() {
-        if let Some(apart) = Apart::of(&system, PartitionId(number)) {
+        if let Some(isolated) = Apart::of(&system, PartitionId(number)) {
             println!(
                 "{}: Linux keeps off the cores of its stages: {}",
                 partition.name,
-                apart.words()
+                isolated.words()
             );
         }
     }
-    beyond(&system);
+    print_remote_endpoints(&system);
     for pipe in &system.pipes {
         print!("{}: {}", pipe.name, pipe.table(arguments.explain));
     }
@@ -110,7 +110,7 @@ fn bounds(partition: &Partition) -> Value {
 }
 
 /// Prints what comes in from other machines, and goes out.
-fn beyond(system: &System) {
+fn print_remote_endpoints(system: &System) {
     for partition in &system.partitions {
         for import in partition.bridge.iter().flat_map(|bridge| &bridge.imports) {
             let target = match import.target {

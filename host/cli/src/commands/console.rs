@@ -76,9 +76,9 @@ fn attach(system: Option<&Path>, partition: &str) -> Result<ExitCode, Failure> {
 /// Until the input ends; an attachment without input goes on showing.
 fn forward_input(built: &Built, name: &str, broken: &AtomicBool) {
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-        let typed = find(built, name)
+        let entered = find(built, name)
             .and_then(|partition| Ok(type_line(&built.manifest, partition, &built.folder, &line)?));
-        if let Err(failure) = typed {
+        if let Err(failure) = entered {
             failure.show();
             broken.store(true, Ordering::Relaxed);
         }
@@ -91,13 +91,13 @@ fn find<'b>(built: &'b Built, name: &str) -> Result<&'b PartitionManifest, Failu
         .iter()
         .find(|partition| partition.name == name)
         .ok_or_else(|| {
-            let known: Vec<_> = partitions
+            let names: Vec<_> = partitions
                 .iter()
                 .map(|partition| partition.name.as_str())
                 .collect();
             RunError::UnknownPartition {
                 name: name.into(),
-                known: known.join(", "),
+                candidates: names.join(", "),
             }
             .into()
         })

@@ -68,12 +68,12 @@ pub(super) fn makers<'s>(
 ) -> Result<impl Iterator<Item = &'s str>, Failure> {
     let partitions = || system.partitions.iter();
     let all = || partitions().flat_map(|partition| &partition.faults);
-    let Some(fault) = all().find(|known| *known == fault) else {
+    let Some(fault) = all().find(|name| *name == fault) else {
         return Err(Failure::BadFault {
             fault: fault.into(),
-            known: match all().cloned().collect::<Vec<_>>() {
+            candidates: match all().cloned().collect::<Vec<_>>() {
                 none if none.is_empty() => "no image of this system can make one".into(),
-                some => format!("the images of this system can make {}", some.join(", ")),
+                faults => format!("the images of this system can make {}", faults.join(", ")),
             },
         });
     };
@@ -85,11 +85,11 @@ pub(super) fn makers<'s>(
 
 /// Prints findings that need no action now.
 pub(super) fn show_remarks(findings: &[Diagnostic], notes: bool) {
-    let wanted = |finding: &&Diagnostic| notes || finding.severity < Severity::Note;
-    let shown: Vec<_> = findings.iter().filter(wanted).cloned().collect();
+    let is_visible = |finding: &&Diagnostic| notes || finding.severity < Severity::Note;
+    let visible: Vec<_> = findings.iter().filter(is_visible).cloned().collect();
     eprint!(
         "{}",
-        bulkhead_model::render::render(&shown, crate::failure::style())
+        bulkhead_model::render::render(&visible, crate::failure::style())
     );
 }
 

@@ -36,8 +36,8 @@ fn in_system(checkout: &Checkout, arguments: &PipeSolve) -> Result<ExitCode, Fai
     let description = checkout.description(arguments.system.as_deref())?;
     let (system, findings) = super::load_with(checkout, &description, &overrides, arguments.json)?;
     super::show_remarks(&findings, false);
-    let asked = system.pipes.last().into_iter();
-    asked.for_each(|pipe| show(&pipe.solved, pipe.table(arguments.explain), arguments));
+    let requested = system.pipes.last().into_iter();
+    requested.for_each(|pipe| show(&pipe.solved, pipe.table(arguments.explain), arguments));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -74,13 +74,13 @@ fn solve<const N: usize>(
     };
     repository.with(|all| {
         let bound = Bound::new(pipeline, all).map_err(|error| {
-            let said = repository.misfit(text, &error);
-            refused(said.alone(pipes::rule_of(error.fault), text))
+            let diagnostic = repository.misfit(text, &error);
+            refused(diagnostic.alone(pipes::rule_of(error.fault), text))
         })?;
         let answer = solver::solve(&bound);
         if !answer.best.holds() {
-            let said = pipes::unmet(text, &bound, &answer);
-            return Err(refused(said.alone("pipe-unmet", text)));
+            let diagnostic = pipes::unmet(text, &bound, &answer);
+            return Err(refused(diagnostic.alone("pipe-unmet", text)));
         }
         let solved = Solved::of(&bound, &answer);
         show(&solved, solved.table(arguments.explain), arguments);

@@ -4,8 +4,8 @@ use bulkhead_run::figures::Kind;
 use bulkhead_run::machine::Session;
 use bulkhead_run::ram::Ram;
 use bulkhead_run::report::{
-    FaultLog, FaultReport, PartitionReport, RefusedReport, Report, counters_text, faults_text,
-    partition_reports, refused_reports, refused_text, report_text,
+    FaultLog, FaultReport, PartitionReport, RefusedReport, Report, RunEvent, counters_text,
+    faults_text, partition_reports, refused_reports, refused_text, report_text,
 };
 use bulkhead_run::watch::{Clock, ComponentLogReader, RecordedFault, Snapshot};
 use serde_json::json;
@@ -17,10 +17,16 @@ use crate::failure::Failure;
 
 pub(super) fn log(arguments: &Shown) -> Result<ExitCode, Failure> {
     let State {
-        faults, refused, ..
+        faults,
+        events,
+        refused,
+        ..
     } = state(arguments)?;
     if arguments.json {
-        println!("{:#}", json!({ "faults": faults, "refused": refused }));
+        println!(
+            "{:#}",
+            json!({ "faults": faults, "events": events, "refused": refused })
+        );
     } else if faults.is_empty() && refused.is_empty() {
         println!("no faults");
     } else {
@@ -59,6 +65,8 @@ pub(super) fn report(arguments: &Shown) -> Result<ExitCode, Failure> {
 struct State {
     partitions: Vec<PartitionReport>,
     faults: Vec<FaultReport>,
+    /// Of a finished run.
+    events: Vec<RunEvent>,
     refused: Vec<RefusedReport>,
     kind: Kind,
 }
@@ -73,6 +81,7 @@ fn state(arguments: &Shown) -> Result<State, Failure> {
             let Report {
                 partitions,
                 faults,
+                events,
                 refused,
                 kind,
                 ..
@@ -80,6 +89,7 @@ fn state(arguments: &Shown) -> Result<State, Failure> {
             Ok(State {
                 partitions,
                 faults,
+                events,
                 refused,
                 kind,
             })
@@ -121,6 +131,7 @@ fn running_state(built: &Built, session: &Session) -> Result<State, Failure> {
     Ok(State {
         partitions: partition_reports(manifest, &snapshots, &clock),
         faults: faults.reports(manifest, &clock),
+        events: Vec::new(),
         refused: refused_reports(manifest, &ram),
         kind: session.kind,
     })

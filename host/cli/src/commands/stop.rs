@@ -15,10 +15,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) fn execute(arguments: &Stop) -> Result<ExitCode, Failure> {
     let built = super::built(arguments.system.as_deref())?;
     let session = built.folder.running()?;
-    let gone = |_| RunError::NotRunning {
+    let not_running = |_| RunError::NotRunning {
         system: built.name.clone(),
     };
-    kill(Pid::from_raw(session.pid.cast_signed()), Signal::SIGTERM).map_err(gone)?;
+    kill(Pid::from_raw(session.pid.cast_signed()), Signal::SIGTERM).map_err(not_running)?;
     let deadline = Instant::now() + PATIENCE;
     while built.folder.running().is_ok() {
         if Instant::now() > deadline {

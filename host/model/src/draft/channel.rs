@@ -1,38 +1,13 @@
 //! A channel as written
 
-use super::section::Section;
 use crate::channel_size;
 use crate::document::At;
-use crate::draft::field::Field;
-use crate::registry::choices;
+use crate::registry::channel_keys::ChannelDraft;
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::guest::ChannelKind;
 
 /// Name of the tool on the host as an end of a channel.
 pub(crate) const HOST: &str = "host";
-
-/// A channel.
-#[derive(Clone, Debug)]
-pub(crate) struct ChannelDraft {
-    pub(crate) name: At<String>,
-    pub(crate) kind: Field<ChannelKind>,
-    pub(crate) from: Field<String>,
-    pub(crate) to: Field<Vec<At<String>>>,
-    pub(crate) message: Field<u64>,
-    pub(crate) messages: Field<u64>,
-    /// True if the readers may only read.
-    pub(crate) read_only: Field<bool>,
-    pub(crate) doorbell: Field<RateDraft>,
-    pub(crate) reply_doorbell: Field<RateDraft>,
-    pub(crate) key: Field<u64>,
-}
-
-/// A rate as written.
-#[derive(Clone, Debug)]
-pub(crate) struct RateDraft {
-    pub(crate) limit: Field<u64>,
-    pub(crate) per: Field<u64>,
-}
 
 /// Sizes that messages of a kind can have.
 #[derive(Clone, Copy, Debug)]
@@ -69,21 +44,6 @@ impl MessageSizes {
 }
 
 impl ChannelDraft {
-    pub(super) fn read(section: Section<'_>) -> Self {
-        Self {
-            kind: section.choice("kind", choices::CHANNEL_KINDS.values),
-            from: section.text("from"),
-            to: section.texts("to"),
-            message: section.number("message"),
-            messages: section.number("messages"),
-            read_only: section.choice("access", &[false, true]),
-            doorbell: rate(&section, "doorbell"),
-            reply_doorbell: rate(&section, "reply_doorbell"),
-            key: section.number("key"),
-            name: section.name,
-        }
-    }
-
     /// The readers, as named.
     pub(crate) fn readers(&self) -> impl Iterator<Item = &At<String>> {
         self.to.given().into_iter().flat_map(|to| &to.value)
@@ -117,14 +77,4 @@ impl ChannelDraft {
                     .flatten()
             })
     }
-}
-
-fn rate(parent: &Section<'_>, key: &str) -> Field<RateDraft> {
-    let section = parent.section(key);
-    parent.field(key, |_| {
-        Some(RateDraft {
-            limit: section.number("limit"),
-            per: section.number("per"),
-        })
-    })
 }

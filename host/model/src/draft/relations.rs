@@ -3,10 +3,7 @@
 //! Only methods stand here: no part of the draft depends on this file.
 
 use super::Draft;
-use super::channel::ChannelDraft;
-use super::component::{ComponentDraft, items};
-use super::field::Field;
-use super::partition::PartitionDraft;
+use super::{ChannelDraft, ComponentDraft, Field, PartitionDraft, items};
 use crate::kinds::{Criticality, Folder, Program};
 use bulkhead_abi::component::Role;
 
@@ -36,14 +33,20 @@ impl Draft {
 impl ComponentDraft {
     /// Its program; nothing where none is named.
     pub(crate) fn program(&self, draft: &Draft) -> Option<Program> {
-        Some(match (self.built.value(), self.file.given()) {
+        Some(match (self.image.built.value(), self.image.file.given()) {
             (Some(name), _) => Program::Crate(name),
             (None, Some(file)) => Program::File(draft.path(file)),
             (None, None) => Program::Folder(Folder {
-                path: draft.path(self.folder.given()?),
-                sources: items(&self.sources).map(|one| draft.path(one)).collect(),
-                include: items(&self.include).map(|one| draft.path(one)).collect(),
-                define: items(&self.define).map(|one| one.value.clone()).collect(),
+                path: draft.path(self.image.folder.given()?),
+                sources: items(&self.image.sources)
+                    .map(|one| draft.path(one))
+                    .collect(),
+                include: items(&self.image.include)
+                    .map(|one| draft.path(one))
+                    .collect(),
+                define: items(&self.image.define)
+                    .map(|one| one.value.clone())
+                    .collect(),
             }),
         })
     }

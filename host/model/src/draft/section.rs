@@ -3,6 +3,13 @@
 use crate::document::{At, Entry, Node, Table, Value};
 use crate::draft::field::Field;
 
+/// Cores as written.
+#[derive(Clone, Debug)]
+pub(crate) enum CoresDraft {
+    Count(u64),
+    These(Vec<At<u64>>),
+}
+
 /// A table, or the lack of one.
 pub(crate) struct Section<'a> {
     table: Option<&'a Table>,
@@ -13,6 +20,17 @@ pub(crate) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
+    /// Its name.
+    pub(crate) fn name(&self) -> At<String> {
+        self.name.clone()
+    }
+
+    /// The keys that are written in it.
+    pub(crate) fn keys(&self) -> Vec<At<String>> {
+        let entries = self.table.map_or(&[][..], |table| &table.entries);
+        entries.iter().map(|entry| entry.key.clone()).collect()
+    }
+
     /// The table of that key, empty where it is missing.
     pub(crate) fn of(parent: &'a Table, key: &str) -> Self {
         parent
@@ -94,6 +112,11 @@ impl<'a> Section<'a> {
         })
     }
 
+    /// The table of that key below this one, if it is written, read by `read`.
+    pub(crate) fn optional<T>(&self, key: &str, read: impl Fn(&Self) -> T) -> Field<T> {
+        self.field(key, |_| Some(read(&self.section(key))))
+    }
+
     /// A field read by `read`, which answers nothing for a broken value.
     pub(crate) fn field<T>(&self, key: &str, read: impl Fn(&Value) -> Option<T>) -> Field<T> {
         if self.broken {
@@ -133,6 +156,15 @@ impl<'a> Section<'a> {
 
     pub(crate) fn numbers(&self, key: &str) -> Field<Vec<At<u64>>> {
         self.field(key, |value| list(value, number))
+    }
+}
+
+impl CoresDraft {
+    pub(crate) fn read(value: &Value) -> Option<Self> {
+        match value {
+            Value::List(_) => list(value, number).map(Self::These),
+            _ => number(value).map(Self::Count),
+        }
     }
 }
 

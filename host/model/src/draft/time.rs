@@ -1,89 +1,16 @@
 //! VCPUs, tasks and time tables as written
 
-use super::channel::RateDraft;
-use super::{Draft, Field, PartitionDraft, Section};
+use super::{
+    Draft, Field, PartitionDraft, RateDraft, ScheduleDraft, SlotDraft, TaskDraft, VcpuDraft,
+};
 use crate::board::Costs;
 use crate::document::At;
+use crate::kinds::KindDraft;
 use crate::timing::{Order, Place, Schedule, Slot, Task, Timing, Vcpu, VcpuKind};
 use bulkhead_analysis::overhead::Overhead;
 use std::num::NonZero;
 
-/// Kinds of VCPUs, in the order of the registry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum KindDraft {
-    Main,
-    Io,
-    Reservation,
-}
-
-const ORDERS: [Order; 3] = [
-    Order::RateMonotonic,
-    Order::EarliestDeadline,
-    Order::FixedPriority,
-];
-
-/// How VCPUs are scheduled.
-#[derive(Clone, Debug)]
-pub(crate) struct ScheduleDraft {
-    pub(crate) order: Field<Order>,
-    pub(crate) background: Field<bool>,
-    pub(crate) quantum: Field<u64>,
-    pub(crate) frame: Field<u64>,
-    pub(crate) bands: Field<Vec<At<u64>>>,
-}
-
-/// A slot.
-#[derive(Clone, Debug)]
-pub(crate) struct SlotDraft {
-    pub(crate) name: At<String>,
-    pub(crate) time_partition: Field<u64>,
-    pub(crate) start: Field<u64>,
-    pub(crate) length: Field<u64>,
-    pub(crate) core: Field<u64>,
-}
-
-/// A VCPU.
-#[derive(Clone, Debug)]
-pub(crate) struct VcpuDraft {
-    pub(crate) name: At<String>,
-    pub(crate) kind: Field<KindDraft>,
-    pub(crate) capacity: Field<u64>,
-    pub(crate) period: Field<u64>,
-    pub(crate) utilisation: Field<u64>,
-    pub(crate) priority: Field<u64>,
-    pub(crate) time_partition: Field<u64>,
-    pub(crate) core: Field<u64>,
-}
-
-/// A task.
-#[derive(Clone, Debug)]
-pub(crate) struct TaskDraft {
-    pub(crate) name: At<String>,
-    pub(crate) vcpu: Field<String>,
-    pub(crate) cause: Field<String>,
-    pub(crate) after: Field<String>,
-    pub(crate) wcet: Field<u64>,
-    pub(crate) period: Field<u64>,
-    pub(crate) deadline: Field<u64>,
-}
-
 impl VcpuDraft {
-    pub(super) fn read(section: Section<'_>) -> Self {
-        Self {
-            kind: section.choice(
-                "kind",
-                &[KindDraft::Main, KindDraft::Io, KindDraft::Reservation],
-            ),
-            capacity: section.number("C"),
-            period: section.number("T"),
-            utilisation: section.number("utilisation"),
-            priority: section.number("priority"),
-            time_partition: section.number("time_partition"),
-            core: section.number("core"),
-            name: section.name,
-        }
-    }
-
     /// Its kind; nothing where that is broken.
     pub(crate) fn is(&self, kind: KindDraft) -> bool {
         self.kind.or(KindDraft::Main) == Some(kind)
@@ -117,16 +44,6 @@ impl VcpuDraft {
 }
 
 impl ScheduleDraft {
-    pub(super) fn read(section: &Section<'_>) -> Self {
-        Self {
-            order: section.choice("order", &ORDERS),
-            background: section.flag("background"),
-            quantum: section.number("quantum"),
-            frame: section.number("frame"),
-            bands: section.numbers("bands"),
-        }
-    }
-
     /// Returns whether priorities are given; nothing where that cannot be read.
     pub(crate) fn by_priority(&self) -> Option<bool> {
         Some(self.order.or(Order::default())? == Order::FixedPriority)
@@ -156,16 +73,6 @@ impl ScheduleDraft {
 }
 
 impl SlotDraft {
-    pub(super) fn read(section: Section<'_>) -> Self {
-        Self {
-            time_partition: section.number("time_partition"),
-            start: section.number("start"),
-            length: section.number("length"),
-            core: section.number("core"),
-            name: section.name,
-        }
-    }
-
     fn resolve(&self) -> Option<Slot> {
         Some(Slot {
             name: self.name.value.clone(),
@@ -178,18 +85,6 @@ impl SlotDraft {
 }
 
 impl TaskDraft {
-    pub(super) fn read(section: Section<'_>) -> Self {
-        Self {
-            vcpu: section.text("vcpu"),
-            cause: section.text("for"),
-            after: section.text("after"),
-            wcet: section.number("wcet"),
-            period: section.number("period"),
-            deadline: section.number("deadline"),
-            name: section.name,
-        }
-    }
-
     fn resolve(&self, vcpus: &[VcpuDraft], tasks: &[Self]) -> Option<Task> {
         let named = |name: &str| vcpus.iter().position(|vcpu| vcpu.name.value == name);
         let vcpu = named(&self.vcpu.value()?)?;

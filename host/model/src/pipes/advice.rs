@@ -33,9 +33,10 @@ impl Unmet {
             let requirement = with_rounded_delay(requirement);
             Some((requirement, failed.remark.requiring(flow, requirement)?))
         };
-        let loosened = |nearest: Option<Requirement>, by: fn(Requirement, u64) -> Requirement| {
+        let loosened = |nearest: Option<Requirement>,
+                        change: fn(Requirement, u64) -> Requirement| {
             let all = nearest.into_iter();
-            let all = all.flat_map(|one| QUARTERS.map(|quarters| by(one, quarters)));
+            let all = all.flat_map(|one| QUARTERS.map(|quarters| change(one, quarters)));
             all.filter_map(in_the_flow).collect()
         };
         Some(Self {

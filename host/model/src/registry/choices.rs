@@ -3,10 +3,12 @@
 //! Each list stands here once: the registry shows the words, the draft reads the values. A value without
 //! a word does not compile.
 
-use crate::kinds::{Clock, Criticality, Kind, Trapping};
+use crate::kinds::{Clock, Criticality, Kind, KindDraft, Trapping};
+use crate::timing::Order;
 use bulkhead_abi::component::{OnFault, Role};
 use bulkhead_abi::guest::ChannelKind;
 use bulkhead_abi::pipe::OnOverrun;
+use bulkhead_abi::status::Action;
 use bulkhead_tpipe::language::Buffering;
 use bulkhead_tpipe::repository::Policy;
 
@@ -39,6 +41,25 @@ choice!(CRITICALITIES: Criticality {
     "C" => [Criticality::C],
     "D" => [Criticality::D],
     "QM" => [Criticality::Qm],
+});
+choice!(ACTIONS: Action {
+    "inject" => [Action::Inject],
+    "restart" => [Action::Restart],
+    "alternate" => [Action::Alternate],
+    "failover" => [Action::Failover],
+    "halt" => [Action::Halt],
+});
+choice!(DMA: bool { "confined" => [false], "unconfined" => [true], });
+choice!(ACCESS: bool { "read-write" => [false], "read-only" => [true], });
+choice!(VCPU_KINDS: KindDraft {
+    "main" => [KindDraft::Main],
+    "io" => [KindDraft::Io],
+    "reservation" => [KindDraft::Reservation],
+});
+choice!(ORDERS: Order {
+    "rate-monotonic" => [Order::RateMonotonic],
+    "earliest-deadline" => [Order::EarliestDeadline],
+    "fixed-priority" => [Order::FixedPriority],
 });
 choice!(CHANNEL_KINDS: ChannelKind {
     "four-slot" => [ChannelKind::FourSlot],

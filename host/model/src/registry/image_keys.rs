@@ -1,61 +1,28 @@
 //! Keys of `image = { … }`
 
-use crate::registry::Presence::Default;
-use crate::registry::key::{Key, Shape};
+use super::Presence::Default;
+use super::table::table;
+use crate::document::At;
+use crate::draft::section::Section;
 
-pub(super) const KEYS: &[Key] = &[
-    Key {
-        path: "partition.*.image.crate",
-        shape: Shape::Text,
-        presence: Default("not built from source"),
-        meaning: "A crate of this workspace, built for the bare machine. For kind `\"rtos\"` and \
-                  `\"image\"`.",
-        example: "image.crate = \"bulkhead-control\"",
-    },
-    Key {
-        path: "partition.*.image.file",
-        shape: Shape::Text,
-        presence: Default("no file of your own"),
-        meaning: "An ELF file for AArch64, an arm64 `Image`, or a flat file, relative to the \
-                  description. For kind `\"rtos\"` and `\"image\"`.",
-        example: "image.file = \"zephyr.elf\"",
-    },
-    Key {
-        path: "partition.*.image.load",
-        shape: Shape::Number(0, u64::MAX),
-        presence: Default("start of the guest's memory"),
-        meaning: "Guest-physical address at which a flat file is placed. An ELF file says so itself.",
-        example: "image.load = 0x4000_0000",
-    },
-    Key {
-        path: "partition.*.image.entry",
-        shape: Shape::Number(0, u64::MAX),
-        presence: Default("the ELF file's own, or the load address"),
-        meaning: "Guest-physical address at which a file is entered.",
-        example: "image.entry = 0x4000_0000",
-    },
-    Key {
-        path: "partition.*.image.device_tree",
-        shape: Shape::Flag,
-        presence: Default("`false`"),
-        meaning: "Whether a generated device tree is placed in memory and its address passed in x0, as \
-                  U-Boot and Zephyr may want it. For `file` only.",
-        example: "image.device_tree = true",
-    },
-    Key {
-        path: "partition.*.image.kernel",
-        shape: Shape::Text,
-        presence: Default("no Linux"),
-        meaning: "A Linux kernel: `\"debian\"` or `\"debian-rt\"`, fetched by the set-up, `\"pseudo-nmi\"`, which it compiles \
-                  from Debian's source, or the path of an uncompressed arm64 `Image`. For kind `\"linux\"`.",
-        example: "image.kernel = \"debian\"",
-    },
-    Key {
-        path: "partition.*.image.initrd",
-        shape: Shape::Text,
-        presence: Default("`\"agent\"`"),
-        meaning: "The kernel's initial file system: `\"agent\"`, made by the tool (busybox, the kernel \
-                  module, the agent), or the path of a file of your own.",
-        example: "image.initrd = \"agent\"",
-    },
-];
+table! {
+    /// An image, and the keys that are written of it.
+    ImageDraft [keys: Vec<At<String>> = Section::keys] in "partition.*.image." {
+        built "crate": Text, Default("not built from source"), "image.crate = \"bulkhead-control\"",
+            "A crate of this workspace, built for the bare machine. For kind `\"rtos\"` and `\"image\"`.";
+        file: Text, Default("no file of your own"), "image.file = \"zephyr.elf\"",
+            "An ELF file for AArch64, an arm64 `Image`, or a flat file, relative to the description. For kind `\"rtos\"` and `\"image\"`.";
+        load: Number(0, u64::MAX), Default("start of the guest's memory"), "image.load = 0x4000_0000",
+            "Guest-physical address at which a flat file is placed. An ELF file says so itself.";
+        entry: Number(0, u64::MAX), Default("the ELF file's own, or the load address"), "image.entry = 0x4000_0000",
+            "Guest-physical address at which a file is entered.";
+        device_tree: Flag, Default("`false`"), "image.device_tree = true",
+            "Whether a generated device tree is placed in memory and its address passed in x0, as U-Boot and Zephyr may want it. For `file` only.";
+        kernel: Text, Default("no Linux"), "image.kernel = \"debian\"",
+            "A Linux kernel: `\"debian\"` or `\"debian-rt\"`, fetched by the set-up, `\"pseudo-nmi\"`, which it compiles from \
+             Debian's source, or the path of an uncompressed arm64 `Image`. For kind `\"linux\"`.";
+        initrd: Text, Default("`\"agent\"`"), "image.initrd = \"agent\"",
+            "The kernel's initial file system: `\"agent\"`, made by the tool (busybox, the kernel module, the agent), or the path of a file of \
+             your own.";
+    }
+}

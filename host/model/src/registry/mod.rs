@@ -4,56 +4,87 @@
 //! template of a new description. In a path, `*` stands for a name the user gives.
 
 mod board_keys;
-mod bridge_keys;
-mod channel_keys;
+pub(crate) mod bridge_keys;
+pub(crate) mod channel_keys;
 pub(crate) mod choices;
-mod component_keys;
-mod device_keys;
+pub(crate) mod component_keys;
+pub(crate) mod device_keys;
 mod emulator_keys;
 mod function_file_keys;
-mod image_keys;
-mod key;
-mod partition_keys;
-mod pipe_keys;
-mod system_keys;
-mod time_keys;
+pub(crate) mod image_keys;
+pub(crate) mod key;
+pub(crate) mod partition_keys;
+pub(crate) mod pipe_keys;
+pub(crate) mod system_keys;
+pub(crate) mod table;
+pub(crate) mod time_keys;
 pub(crate) use key::{Key, Presence, Shape, quoted};
 
 /// The keys of one kind of file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Registry {
-    groups: &'static [&'static [Key]],
+    tables: &'static [&'static [Key]],
 }
 
 /// Keys of a system description.
 pub(crate) const DESCRIPTION: Registry = Registry {
-    groups: &[
-        system_keys::KEYS,
-        partition_keys::KEYS,
-        image_keys::KEYS,
-        component_keys::KEYS,
-        time_keys::KEYS,
-        channel_keys::KEYS,
-        device_keys::KEYS,
-        pipe_keys::KEYS,
-        bridge_keys::KEYS,
+    tables: &[
+        system_keys::Tables::KEYS,
+        system_keys::SystemDraft::KEYS,
+        system_keys::RunDraft::KEYS,
+        partition_keys::PartitionDraft::KEYS,
+        partition_keys::RestartDraft::KEYS,
+        image_keys::ImageDraft::KEYS,
+        component_keys::ComponentDraft::KEYS,
+        component_keys::ProgramDraft::KEYS,
+        component_keys::ComponentRestartDraft::KEYS,
+        component_keys::SharedDraft::KEYS,
+        time_keys::VcpuDraft::KEYS,
+        time_keys::ScheduleDraft::KEYS,
+        time_keys::SlotDraft::KEYS,
+        time_keys::TaskDraft::KEYS,
+        channel_keys::ChannelDraft::KEYS,
+        channel_keys::RateDraft::KEYS,
+        device_keys::FunctionDraft::KEYS,
+        pipe_keys::PipeDraft::KEYS,
+        pipe_keys::PipeFunctionDraft::KEYS,
+        pipe_keys::EndpointDraft::KEYS,
+        bridge_keys::BridgeDraft::KEYS,
+        bridge_keys::TopicDraft::KEYS,
+        bridge_keys::ImportDraft::KEYS,
     ],
 };
 
 /// Keys of a board file.
 pub(crate) const BOARD: Registry = Registry {
-    groups: &[board_keys::KEYS, emulator_keys::KEYS],
+    tables: &[board_keys::KEYS, emulator_keys::KEYS],
 };
 
 /// Keys of a file of pipe functions.
 pub(crate) const FUNCTIONS: Registry = Registry {
-    groups: &[function_file_keys::KEYS],
+    tables: &[function_file_keys::KEYS],
 };
 
 impl Registry {
-    /// All keys, in the order of the reference.
+    /// All keys, in the order of the reference: those of a table follow its own.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &'static Key> {
-        self.groups.iter().flat_map(|group| group.iter())
+        self.keys_within("").into_iter()
+    }
+
+    fn keys_within(&self, path: &str) -> Vec<&'static Key> {
+        let with_nested = |key: &'static Key| {
+            let nested = match key.shape {
+                Shape::Section => self.keys_within(key.path),
+                Shape::Named | Shape::Tables => self.keys_within(&format!("{}.*", key.path)),
+                _ => Vec::new(),
+            };
+            std::iter::once(key).chain(nested)
+        };
+        self.below(path).flat_map(with_nested).collect()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &'static Key> {
+        self.tables.iter().flat_map(|table| table.iter())
     }
 
     /// The key of that name directly below a path pattern.
@@ -63,21 +94,19 @@ impl Registry {
         } else {
             format!("{path}.{name}")
         };
-        self.keys().find(|key| key.path == path)
+        self.all().find(|key| key.path == path)
     }
 
     /// Shape of the key of that path pattern.
     #[cfg(test)]
     pub(crate) fn shape(&self, path: &str) -> Option<Shape> {
-        self.keys()
-            .find(|key| key.path == path)
-            .map(|key| key.shape)
+        self.all().find(|key| key.path == path).map(|key| key.shape)
     }
 
     /// The keys directly below a path pattern; the empty one is the whole file.
     pub(crate) fn below(&self, path: &str) -> impl Iterator<Item = &'static Key> {
         let path = path.to_owned();
-        self.keys().filter(move |key| is_below(key.path, &path))
+        self.all().filter(move |key| is_below(key.path, &path))
     }
 }
 

@@ -168,7 +168,7 @@ impl Passage {
         let datagrams = self.datagrams.iter();
         sources.extend(datagrams.map(|datagrams| readable(datagrams.host.as_fd())));
         let streams = self.streams.iter().flat_map(Streams::sources);
-        sources.extend(streams.map(|(socket, wanted)| PollFd::new(socket, wanted)));
+        sources.extend(streams.map(|(socket, flags)| PollFd::new(socket, flags)));
         // Rounded up: else it would be asked again and again within the last millisecond.
         let ms = patience.map(|patience| patience.as_micros().div_ceil(1000));
         let timeout = ms.map(|ms| PollTimeout::try_from(ms).unwrap_or(PollTimeout::MAX));
@@ -216,7 +216,7 @@ struct Datagrams {
     /// Address of the device on the wire, once it has sent a frame.
     device: EthernetAddress,
     /// Ports of the host from which something was sent.
-    asked: HashSet<u16>,
+    requesters: HashSet<u16>,
 }
 
 impl Datagrams {
@@ -227,7 +227,7 @@ impl Datagrams {
             host,
             port,
             device: EthernetAddress::BROADCAST,
-            asked: HashSet::new(),
+            requesters: HashSet::new(),
         })
     }
 
@@ -235,7 +235,7 @@ impl Datagrams {
     fn ask_all(&mut self, wire: &Wire) {
         let mut bytes = [0; FRAME];
         while let Ok((length, SocketAddr::V4(from))) = self.host.recv_from(&mut bytes) {
-            self.asked.insert(from.port());
+            self.requesters.insert(from.port());
             self.ask(wire, &bytes[..length.min(LONGEST)], from.port());
         }
     }
@@ -288,7 +288,7 @@ impl Datagrams {
         let message = UdpPacket::new_checked(packet.payload())?;
         let [source, target] = [DEVICE, ADDRESS].map(Into::into);
         let ports = UdpRepr::parse(&message, &source, &target, &sums)?;
-        if ports.src_port == self.port && self.asked.contains(&ports.dst_port) {
+        if ports.src_port == self.port && self.requesters.contains(&ports.dst_port) {
             self.device = from;
             let to = (Ipv4Addr::LOCALHOST, ports.dst_port);
             let _lost = self.host.send_to(message.payload(), to);

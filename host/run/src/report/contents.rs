@@ -1,5 +1,6 @@
 //! Contents of a run's report
 
+use super::events::RunEvent;
 use super::executing::ExecutingReport;
 use super::faults::FaultReport;
 use super::paths::PathReport;
@@ -55,6 +56,12 @@ pub struct Report {
     pub tracking: Vec<TrackingReport>,
     /// Faults, oldest first.
     pub faults: Vec<FaultReport>,
+    /// Single events, oldest first.
+    #[serde(default)]
+    pub events: Vec<RunEvent>,
+    /// Events that are not listed because there were too many.
+    #[serde(default)]
+    pub unlisted: u64,
     /// Accesses of devices that the SMMU blocked, oldest first.
     pub refused: Vec<RefusedReport>,
     /// Kinds and counts of records that the tool did not see.

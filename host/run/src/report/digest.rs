@@ -19,7 +19,7 @@ pub struct Digests {
 
 impl Digests {
     /// Adds a source that shall show even if it stays empty.
-    pub fn expect(&mut self, source: &str) {
+    pub fn add_source(&mut self, source: &str) {
         self.sources.entry(source.into()).or_default();
     }
 
@@ -98,7 +98,7 @@ mod tests {
 
     fn total(lines: &[&str]) -> String {
         let mut digests = Digests::default();
-        digests.expect("a console");
+        digests.add_source("a console");
         lines
             .iter()
             .for_each(|line| digests.add_line("a console", line, 0, CUT_NS));

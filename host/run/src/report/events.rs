@@ -1,318 +1,197 @@
-//! Figures from trace events
+//! Single events of a run: what partitions trace, and faults
 //!
-//! A partition may trace whatever it likes: names are made printable, and only so many of them are
-//! kept of each partition.
+//! An event is a kind and fields. [`SCHEMAS`] names the kinds that partitions trace, and their fields; `fault` is the kind of the
+//! faults that monitors and kernels record. Kinds of which there are as many as jobs or messages are no single events: they
+//! count in the figures of tasks, channels and paths, and stand in `trace-PARTITION.csv`.
 
-use bulkhead_abi::NAME_LEN;
-use bulkhead_abi::trace::{Event, EventKind};
-use bulkhead_plan::manifest::Manifest;
+use bulkhead_abi::name_text;
+use bulkhead_abi::trace::{Event, EventKind, SCHEMAS, Unit};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use super::messages::Messages;
-use super::paths::Paths;
-use crate::figures::Durations;
-use crate::report::contents::{ChannelReport, TaskReport, TrackingReport};
-use crate::report::paths::PathReport;
+use super::faults::FaultReport;
 use crate::watch::{Clock, printable};
 
-/// Signals that follow others of the same partition: what is followed, what follows, their unit.
-const FOLLOWING: [[&str; 3]; 3] = [
-    ["setpoint", "speed", "m/s"],
-    ["grade", "grade-seen", "%"],
-    ["headway", "headway-seen", "m"],
+/// Kinds of single events that partitions trace.
+const SINGLE: [EventKind; 9] = [
+    EventKind::FellBack,
+    EventKind::Promised,
+    EventKind::PathEnd,
+    EventKind::StageOverran,
+    EventKind::Endpoint,
+    EventKind::TaskBegun,
+    EventKind::TaskEnded,
+    EventKind::CameEarly,
+    EventKind::Stopped,
 ];
-/// Names of tasks, and of signals, kept of a partition.
-const MOST_NAMES: usize = 32;
+/// Kind of faults.
+const FAULT: &str = "fault";
+/// Fields of a fault.
+const FAULT_FIELDS: [&str; 7] = [
+    "component",
+    "thread",
+    "cause",
+    "action",
+    "core",
+    "deed",
+    "ended",
+];
+/// Fields of all kinds.
+const COMMON: [&str; 1] = ["partition"];
+/// Traced events that are listed of a partition.
+const MOST: usize = 4096;
 
-/// By partition and name.
-type ByName<T> = BTreeMap<(usize, String), T>;
-
-/// Figures of all events of all partitions.
-#[derive(Debug, Default)]
-pub(super) struct Events {
-    messages: Messages,
-    paths: Paths,
-    tasks: ByName<Task>,
-    signals: ByName<f64>,
-    /// By partition and place in `FOLLOWING`.
-    tracking: BTreeMap<(usize, usize), Tracking>,
+/// An event.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunEvent {
+    /// Time, seconds of the machine's clock.
+    pub at_s: f64,
+    /// The partition.
+    pub partition: String,
+    /// Kind: `fault`, or a name of [`SCHEMAS`].
+    pub kind: String,
+    /// Further fields by name. Times have the suffix `_ns`.
+    #[serde(flatten)]
+    pub fields: BTreeMap<String, Value>,
 }
 
-#[derive(Debug, Default)]
-struct Task {
-    overruns: u64,
-    /// Nanoseconds from a release to the next, if the task said so.
-    period_ns: Option<u64>,
-    /// Longest time between two releases seen, nanoseconds.
-    longest_gap_ns: u64,
-    newest_release_ns: Option<u64>,
-    /// End of the newest job, or first release.
-    newest_ns: u64,
-    /// The task has ended, or its partition was stopped.
-    ended: bool,
-    deadline_ns: Option<u64>,
-    late: u64,
-    /// Time of the first late or skipped job.
-    broken_ns: Option<u64>,
-    worst_response_ns: u64,
-    lateness: Durations,
-    execution: Durations,
+/// Value of a field.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A number, or a length of time in nanoseconds.
+    Number(u64),
+    /// A name, or words.
+    Text(String),
 }
 
-#[derive(Debug, Default)]
-struct Tracking {
-    samples: u64,
-    squares: f64,
-    max: f64,
+impl RunEvent {
+    /// The value of a field.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<Value> {
+        match name {
+            "partition" => Some(Value::Text(self.partition.clone())),
+            name => self.fields.get(name).cloned(),
+        }
+    }
 }
 
-impl Events {
-    /// None yet, of the partitions and channels of `manifest`.
-    pub(super) fn new(manifest: &Manifest) -> Self {
-        Self {
-            messages: Messages::new(manifest),
-            paths: Paths::new(manifest),
-            tasks: tasks(manifest),
-            ..Self::default()
-        }
-    }
-
-    /// Takes an event of partition `by`.
-    pub(super) fn take(&mut self, by: usize, event: &Event, clock: &Clock) {
-        const JOB: u32 = EventKind::Job as u32;
-        const OVERRUN: u32 = EventKind::Overrun as u32;
-        const SENT: u32 = EventKind::Sent as u32;
-        const RECEIVED: u32 = EventKind::Received as u32;
-        const LOST: u32 = EventKind::Lost as u32;
-        const SIGNAL: u32 = EventKind::Signal as u32;
-        const DELIVERED: u32 = EventKind::Delivered as u32;
-        const FELL_BACK: u32 = EventKind::FellBack as u32;
-        const STAGE_OVERRAN: u32 = EventKind::StageOverran as u32;
-        const ENDPOINT: u32 = EventKind::Endpoint as u32;
-        const CAME_EARLY: u32 = EventKind::CameEarly as u32;
-        const PROMISED: u32 = EventKind::Promised as u32;
-        const PATH_END: u32 = EventKind::PathEnd as u32;
-        const TASK_BEGUN: u32 = EventKind::TaskBegun as u32;
-        const TASK_ENDED: u32 = EventKind::TaskEnded as u32;
-        const STOPPED: u32 = EventKind::Stopped as u32;
-        let name = event_name(&event.name);
-        match event.kind {
-            JOB => self.job(by, name, event, clock),
-            OVERRUN => {
-                if let Some(task) = slot(&mut self.tasks, by, name) {
-                    task.overruns = task.overruns.saturating_add(event.a.max(1));
-                    task.broken_ns.get_or_insert(clock.ns(event.ticks));
-                }
-            }
-            SENT => self.messages.sent(by, &name),
-            RECEIVED => self.messages.received(by, &name, event, clock),
-            LOST => self.messages.lost(by, &name, event.a),
-            SIGNAL => self.signal(by, name, f64::from_bits(event.a)),
-            DELIVERED => self.paths.take(by, name, event, clock),
-            FELL_BACK => self.paths.fell_back(by, name, event, clock),
-            STAGE_OVERRAN => self.paths.overran(by, name, event),
-            ENDPOINT => self.paths.at_devices(by, name, event, clock),
-            CAME_EARLY => self.paths.came_early(by, name, event),
-            PROMISED => self.paths.promised(by, name, event),
-            PATH_END => self.paths.path_end(by, name, event),
-            TASK_BEGUN => {
-                if let Some(task) = slot(&mut self.tasks, by, name) {
-                    task.period_ns = Some(clock.ns(event.a)).filter(|&period| period > 0);
-                    task.newest_ns = clock.ns(event.b.max(event.ticks));
-                    (task.newest_release_ns, task.ended) = (None, false);
-                }
-            }
-            TASK_ENDED => {
-                if let Some(task) = slot(&mut self.tasks, by, name) {
-                    task.ended = true;
-                }
-            }
-            STOPPED => self.paths.stopped(by, name),
-            _ => {}
-        }
-    }
-
-    fn job(&mut self, by: usize, name: String, event: &Event, clock: &Clock) {
-        let since = |from: u64, to: u64| clock.ns(to.saturating_sub(from));
-        if let Some(task) = slot(&mut self.tasks, by, name) {
-            let release_ns = clock.ns(event.a);
-            if let Some(before_ns) = task.newest_release_ns.replace(release_ns) {
-                let gap_ns = release_ns.saturating_sub(before_ns);
-                task.longest_gap_ns = task.longest_gap_ns.max(gap_ns);
-            }
-            task.newest_ns = task.newest_ns.max(clock.ns(event.b));
-            task.ended = false;
-            task.lateness.add(since(event.a, event.ticks));
-            task.execution.add(since(event.ticks, event.b));
-            let response_ns = since(event.a, event.b);
-            task.worst_response_ns = task.worst_response_ns.max(response_ns);
-            let late = task
-                .deadline_ns
-                .is_some_and(|deadline| response_ns > deadline);
-            task.late += u64::from(late);
-            if late {
-                task.broken_ns.get_or_insert(release_ns);
-            }
-        }
-    }
-
-    fn signal(&mut self, by: usize, name: String, value: f64) {
-        let pair = FOLLOWING
+/// Names of the fields that events of a kind can have; `None` if there are no such events.
+#[must_use]
+pub fn fields_of(kind: &str) -> Option<Vec<String>> {
+    let specific: Vec<_> = if kind == FAULT {
+        FAULT_FIELDS.map(str::to_owned).into()
+    } else {
+        let kind = SINGLE
             .iter()
-            .position(|[_, follows, _]| *follows == name);
-        if let Some(pair) = pair
-            && let Some(followed) = self.signals.get(&(by, FOLLOWING[pair][0].into()))
-        {
-            let tracking = self.tracking.entry((by, pair)).or_default();
-            tracking.add(followed - value);
-        }
-        if let Some(newest) = slot(&mut self.signals, by, name) {
-            *newest = value;
-        }
-    }
+            .find(|one| SCHEMAS[**one as usize].name == kind)?;
+        let fields = SCHEMAS[*kind as usize].fields.into_iter().flatten();
+        fields
+            .map(|(name, unit)| field_name(name, unit))
+            .chain(["name".into()])
+            .collect()
+    };
+    Some(
+        COMMON
+            .map(str::to_owned)
+            .into_iter()
+            .chain(specific)
+            .collect(),
+    )
+}
 
-    /// Partition `partition` was stopped at that time, and starts anew if `restarts`.
-    pub(super) fn stop(&mut self, partition: usize, at_ns: u64, restarts: bool) {
-        self.messages.stop(partition);
-        self.paths.stop(partition, at_ns, restarts);
-        let own = self
-            .tasks
-            .iter_mut()
-            .filter(|((one, _), _)| *one == partition);
-        for (_, task) in own {
-            (task.newest_release_ns, task.ended) = (None, true);
-        }
-    }
-
-    /// Events of a partition are missing from here to the next.
-    pub(super) fn gap(&mut self, partition: usize) {
-        self.paths.gap(partition);
-    }
-
-    /// The host received a message of the channel `name`.
-    pub(super) fn received_by_host(&mut self, name: &str) {
-        self.messages.received_by_host(name);
-    }
-
-    /// Adds the counts and delays of the channel that `report` names.
-    pub(super) fn fill(&self, report: &mut ChannelReport) {
-        self.messages.fill(report);
-    }
-
-    /// Newest value of each signal.
-    pub(super) const fn signals(&self) -> &ByName<f64> {
-        &self.signals
-    }
-
-    /// Largest lateness of any task's job so far, nanoseconds.
-    pub(super) fn worst_lateness_ns(&self) -> Option<u64> {
-        self.tasks.values().map(|task| task.lateness.max_ns()).max()
-    }
-
-    /// Reports of the paths.
-    pub(super) fn paths(&self, names: &[String], end_ns: u64) -> Vec<PathReport> {
-        self.paths.reports(names, end_ns)
-    }
-
-    /// Reports of the tasks at the end of the run.
-    pub(super) fn tasks(&self, names: &[String], end_ns: u64) -> Vec<TaskReport> {
-        let report = |((partition, name), task): (&(usize, String), &Task)| TaskReport {
-            partition: names.get(*partition).cloned().unwrap_or_default(),
-            name: name.clone(),
-            jobs: task.lateness.spread().count,
-            overruns: task.overruns,
-            deadline_ns: task.deadline_ns,
-            late: task.late,
-            broken_s: task.broken_ns.map(|ns| ns as f64 / 1e9),
-            unserved: task.unserved(end_ns),
-            newest_s: task.newest_ns as f64 / 1e9,
-            worst_response_ns: task.worst_response_ns,
-            lateness: task.lateness.spread(),
-            execution: task.execution.spread(),
-        };
-        self.tasks.iter().map(report).collect()
-    }
-
-    /// How well signals follow others.
-    pub(super) fn tracking(&self, names: &[String]) -> Vec<TrackingReport> {
-        let report = |((partition, pair), tracking): (&(usize, usize), &Tracking)| {
-            let [followed, signal, unit] = FOLLOWING[*pair].map(str::to_owned);
-            TrackingReport {
-                partition: names.get(*partition).cloned().unwrap_or_default(),
-                signal,
-                followed,
-                samples: tracking.samples,
-                rms: (tracking.squares / tracking.samples as f64).sqrt(),
-                max: tracking.max,
-                unit,
-            }
-        };
-        let some = |(_, tracking): &(_, &Tracking)| tracking.samples > 0;
-        self.tracking.iter().filter(some).map(report).collect()
+fn field_name(name: &str, unit: Unit) -> String {
+    match unit {
+        Unit::Ticks | Unit::Nanoseconds => format!("{name}_ns"),
+        _ => name.into(),
     }
 }
 
-/// Tasks with deadlines, no job of them seen.
-fn tasks(manifest: &Manifest) -> ByName<Task> {
-    let partitions = manifest.partitions.iter().enumerate();
-    let tasks = partitions.flat_map(|(index, partition)| {
-        let deadlines = partition.deadlines.iter();
-        deadlines.map(move |(name, &deadline_ns)| {
-            let task = Task {
-                deadline_ns: Some(deadline_ns),
-                ..Task::default()
-            };
-            ((index, name.clone()), task)
+/// Events that partitions traced.
+#[derive(Clone, Debug, Default)]
+pub(super) struct EventLog {
+    events: Vec<RunEvent>,
+    counts: BTreeMap<String, usize>,
+    unlisted: u64,
+}
+
+impl EventLog {
+    /// Takes an event that `partition` traced.
+    pub(super) fn take(&mut self, partition: &str, event: &Event, clock: &Clock) {
+        let Some(kind) = SINGLE.iter().find(|kind| **kind as u32 == event.kind) else {
+            return;
+        };
+        let count = self.counts.entry(partition.into()).or_default();
+        if *count == MOST {
+            self.unlisted += 1;
+            return;
+        }
+        *count += 1;
+        let schema = SCHEMAS[*kind as usize];
+        let values = [event.sequence.into(), event.a, event.b];
+        let fields = schema.fields.into_iter().zip(values);
+        let mut fields: BTreeMap<_, _> = fields
+            .filter_map(|(field, value)| {
+                let (name, unit) = field?;
+                Some((field_name(name, unit), rendered(value, unit, clock)))
+            })
+            .collect();
+        let name = printable(name_text(&event.name).as_bytes());
+        fields.insert("name".into(), Value::Text(name));
+        self.events.push(RunEvent {
+            at_s: clock.ns(event.ticks) as f64 / 1e9,
+            partition: partition.into(),
+            kind: schema.name.into(),
+            fields,
+        });
+    }
+
+    /// All events, each partition's in the order in which it traced them.
+    pub(super) fn list(&self) -> &[RunEvent] {
+        &self.events
+    }
+
+    /// Events that are not in the list.
+    pub(super) const fn unlisted(&self) -> u64 {
+        self.unlisted
+    }
+}
+
+fn rendered(value: u64, unit: Unit, clock: &Clock) -> Value {
+    match unit {
+        Unit::Ticks => Value::Number(clock.ns(value)),
+        Unit::Count | Unit::Nanoseconds | Unit::Millionths => Value::Number(value),
+        Unit::Float => Value::Text(f64::from_bits(value).to_string()),
+        Unit::Path => Value::Text(format!("{}-{}", value & 0xFF, value >> 8)),
+    }
+}
+
+/// Each fault with a known time as an event.
+pub(super) fn of_faults(faults: &[FaultReport]) -> impl Iterator<Item = RunEvent> {
+    faults.iter().flat_map(|fault| {
+        let number = |value: Option<u64>| value.map(Value::Number);
+        let text = |value: Option<&String>| value.cloned().map(Value::Text);
+        let core = fault.component.is_none().then_some(fault.core.into());
+        let values = [
+            text(fault.component.as_ref()),
+            number(fault.thread),
+            text(Some(&fault.cause)),
+            text(Some(&fault.action)),
+            number(core),
+            text(fault.deed.as_ref()),
+            number(Some(fault.ended.into())),
+        ];
+        let fields = FAULT_FIELDS.iter().zip(values);
+        let fields: BTreeMap<_, _> = fields
+            .filter_map(|(name, value)| Some(((*name).to_owned(), value?)))
+            .collect();
+        fault.times_s.iter().map(move |at_s| RunEvent {
+            at_s: *at_s,
+            partition: fault.partition.clone(),
+            kind: FAULT.into(),
+            fields: fields.clone(),
         })
-    });
-    tasks.collect()
-}
-
-/// The place of a name, made if the partition has not too many.
-fn slot<T: Default>(map: &mut ByName<T>, by: usize, name: String) -> Option<&mut T> {
-    let of_partition = (by, String::new())..(by + 1, String::new());
-    let key = (by, name);
-    if !map.contains_key(&key) && map.range(of_partition).count() >= MOST_NAMES {
-        return None;
-    }
-    Some(map.entry(key).or_default())
-}
-
-fn event_name(field: &[u8; NAME_LEN]) -> String {
-    let end = field.iter().position(|&byte| byte == 0);
-    printable(&field[..end.unwrap_or(NAME_LEN)])
-}
-
-impl Task {
-    /// Releases without a job at the end of the run, `end_ns`; 0 where the newest of them may still be served.
-    fn unserved(&self, end_ns: u64) -> u64 {
-        const PATIENCE_NS: u64 = 10_000_000;
-        const GAPS: u64 = 4;
-        let silent_ns = end_ns.saturating_sub(self.newest_ns);
-        let (period_ns, periods) = match self.period_ns {
-            Some(period_ns) => (period_ns, 2),
-            None if self.deadline_ns.is_some() => (self.longest_gap_ns, GAPS),
-            None => return 0,
-        };
-        let is_due = silent_ns
-            > period_ns
-                .saturating_mul(periods)
-                .saturating_add(PATIENCE_NS);
-        match silent_ns.checked_div(period_ns) {
-            Some(releases) if is_due && !self.ended => releases,
-            _ => 0,
-        }
-    }
-}
-
-impl Tracking {
-    fn add(&mut self, error: f64) {
-        if error.is_finite() {
-            self.samples += 1;
-            self.squares += error * error;
-            self.max = self.max.max(error.abs());
-        }
-    }
+    })
 }
 
 #[cfg(test)]
@@ -320,85 +199,77 @@ mod tests {
     use super::*;
     use bulkhead_abi::name_field;
 
-    fn event(kind: EventKind, name: &str, ticks: u64, a: u64, b: u64) -> Event {
+    fn event(kind: EventKind, a: u64, b: u64) -> Event {
         Event {
-            ticks,
+            ticks: 62_500,
             kind: kind as u32,
-            sequence: 1,
+            sequence: 3,
             a,
             b,
-            name: name_field(name),
+            name: name_field("log"),
         }
     }
 
-    fn events(list: &[Event]) -> Events {
+    fn number(event: &RunEvent, name: &str) -> Option<u64> {
+        match event.field(name) {
+            Some(Value::Number(number)) => Some(number),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn traced_events_have_the_fields_of_their_schema() {
         let clock = Clock::new(62_500_000);
-        let mut events = Events::default();
-        list.iter().for_each(|event| events.take(0, event, &clock));
-        events
-    }
-
-    #[test]
-    fn jobs_give_lateness_and_execution() {
-        let events = events(&[
-            event(EventKind::Job, "loop", 1010, 1000, 1110),
-            event(EventKind::Job, "loop", 2030, 2000, 2080),
-            event(EventKind::Overrun, "loop", 0, 3, 0),
-        ]);
-        let tasks = events.tasks(&["control".into()], 0);
-        assert_eq!(tasks.len(), 1);
-        let task = &tasks[0];
-        assert_eq!(
-            (task.partition.as_str(), task.jobs, task.overruns),
-            ("control", 2, 3)
-        );
-        assert_eq!((task.lateness.min_ns, task.lateness.max_ns), (160, 480));
-        assert_eq!((task.execution.min_ns, task.execution.max_ns), (800, 1600));
-        assert_eq!(events.worst_lateness_ns(), Some(480));
-    }
-
-    #[test]
-    fn a_task_that_stops_without_an_end_leaves_releases_unserved() {
-        let begun = event(EventKind::TaskBegun, "thread 2", 0, 625_000, 62_500);
-        let job = event(EventKind::Job, "thread 2", 62_500, 62_500, 62_600);
-        let ended = event(EventKind::TaskEnded, "thread 2", 63_000, 0, 0);
-        let unserved = |list: &[Event]| events(list).tasks(&[], 1_000_000_000)[0].unserved;
-        assert_eq!(unserved(&[begun]), 99, "never a job");
-        assert_eq!(unserved(&[begun, job]), 99);
-        assert_eq!(unserved(&[begun, job, ended]), 0);
-        assert_eq!(unserved(&[job]), 0, "no promise");
-        let mut stopped = events(&[begun, job]);
-        stopped.stop(0, 0, true);
-        assert_eq!(stopped.tasks(&[], 1_000_000_000)[0].unserved, 0);
-        assert_eq!(events(&[begun, job]).tasks(&[], 20_000_000)[0].unserved, 0);
-    }
-
-    #[test]
-    fn tracking_compares_speed_with_the_setpoint_in_force() {
-        let signal = |name, value: f64| event(EventKind::Signal, name, 0, value.to_bits(), 0);
-        let events = events(&[
-            signal("speed", 99.0),
-            signal("setpoint", 10.0),
-            signal("speed", 7.0),
-            signal("speed", 14.0),
-            signal("speed", f64::NAN),
-        ]);
-        let tracking = events.tracking(&["control".into()]);
-        assert_eq!((tracking[0].samples, tracking[0].max), (2, 4.0));
-        assert!((tracking[0].rms - 12.5f64.sqrt()).abs() < 1e-12);
-    }
-
-    #[test]
-    fn nonsense_is_bounded_and_cannot_reach_the_terminal() {
-        let odd = Event {
-            kind: 99,
-            ..event(EventKind::Job, "x", 0, u64::MAX, 0)
+        let mut log = EventLog::default();
+        log.take("linux", &event(EventKind::FellBack, 125, 1), &clock);
+        log.take("linux", &event(EventKind::Promised, 7_000, 0x200), &clock);
+        log.take("linux", &event(EventKind::Job, 1, 2), &clock);
+        let [fell_back, promised] = log.list() else {
+            panic!("jobs are figures: {:?}", log.list());
         };
-        let mut list = vec![odd, event(EventKind::Job, "\x1b[2Jx", 0, u64::MAX, 0)];
-        let flood = |number: usize| event(EventKind::Signal, &number.to_string(), 0, 0, 0);
-        list.extend((0..1000).map(flood));
-        let events = events(&list);
-        assert_eq!(events.tasks(&[], 0)[0].name, "x");
-        assert_eq!(events.signals().len(), MOST_NAMES);
+        assert_eq!(fell_back.kind, "fell-back");
+        assert_eq!(number(fell_back, "times"), Some(3));
+        assert_eq!(number(fell_back, "age_ns"), Some(2_000));
+        assert_eq!(promised.field("path"), Some(Value::Text("0-2".into())));
+        assert_eq!(number(promised, "bound_ns"), Some(7_000));
+        for event in log.list() {
+            let names = fields_of(&event.kind).expect("known");
+            assert!(event.fields.keys().all(|name| names.contains(name)));
+        }
+        let text = serde_json::to_string(promised).expect("text");
+        assert_eq!(
+            serde_json::from_str::<RunEvent>(&text).expect("event"),
+            *promised
+        );
+    }
+
+    #[test]
+    fn a_flood_of_one_partition_leaves_the_events_of_others() {
+        let clock = Clock::new(62_500_000);
+        let mut log = EventLog::default();
+        (0..=MOST).for_each(|_| log.take("loud", &event(EventKind::Stopped, 0, 0), &clock));
+        log.take("quiet", &event(EventKind::Stopped, 0, 0), &clock);
+        assert_eq!((log.list().len(), log.unlisted()), (MOST + 1, 1));
+    }
+
+    #[test]
+    fn each_time_of_a_fault_is_an_event() {
+        let fault = FaultReport {
+            partition: "control".into(),
+            component: Some("overflow".into()),
+            cause: "component".into(),
+            action: "record".into(),
+            deed: Some("stack overflow".into()),
+            times_s: vec![0.5, 0.25],
+            count: 2,
+            ..FaultReport::default()
+        };
+        let events: Vec<_> = of_faults(&[fault]).collect();
+        assert_eq!(events.len(), 2);
+        assert_eq!(events[1].at_s, 0.25);
+        let names = fields_of(FAULT).expect("known");
+        assert!(events[0].fields.keys().all(|name| names.contains(name)));
+        assert_eq!(number(&events[0], "ended"), Some(0));
+        assert_eq!(number(&events[0], "core"), None, "of a component");
     }
 }

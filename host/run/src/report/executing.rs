@@ -48,8 +48,8 @@ impl ExecutingReport {
 /// Words for the components of a partition that the cores executed at the end of the run, as the end of a sentence; empty if there
 /// are none.
 pub(super) fn at_the_end(all: &[ExecutingReport], partition: &str) -> String {
-    let own = all.iter().filter(|one| one.partition == partition);
-    let sentences: Vec<_> = own.map(ExecutingReport::sentence).collect();
+    let of_partition = all.iter().filter(|one| one.partition == partition);
+    let sentences: Vec<_> = of_partition.map(ExecutingReport::sentence).collect();
     match sentences.is_empty() {
         true => String::new(),
         false => format!("; at the end of the run {}", sentences.join(", ")),

@@ -115,11 +115,11 @@ impl FaultLog {
         let is_same =
             |entry: &&mut Entry| entry.partition == partition && kind(&entry.first) == kind(fault);
         let mut same: Vec<_> = self.entries.iter_mut().filter(is_same).collect();
-        let known = same.len();
+        let entries = same.len();
         let alike = same
             .iter()
             .position(|entry| place(&entry.first) == place(fault));
-        let at = alike.or_else(|| known.checked_sub(1).filter(|_| known >= MOST_ENTRIES));
+        let at = alike.or_else(|| entries.checked_sub(1).filter(|_| entries >= MOST_ENTRIES));
         let Some(entry) = at.map(|at| same.swap_remove(at)) else {
             self.entries.push(Entry {
                 partition,

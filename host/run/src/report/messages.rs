@@ -53,28 +53,28 @@ impl Messages {
         }
     }
 
-    /// Partition `by` says that it sent a message.
-    pub(super) fn sent(&mut self, by: usize, name: &str) {
-        let writes = |channel: &&mut Channel| channel.from.contains(&by);
+    /// Partition `tracer` says that it sent a message.
+    pub(super) fn sent(&mut self, tracer: usize, name: &str) {
+        let writes = |channel: &&mut Channel| channel.from.contains(&tracer);
         if let Some(channel) = self.channels.get_mut(name).filter(writes) {
             channel.sent += 1;
         }
     }
 
-    /// Partition `by` says that it received a message.
-    pub(super) fn received(&mut self, by: usize, name: &str, event: &Event, clock: &Clock) {
-        if let Some(channel) = self.channel_of_reader(by, name) {
-            channel.receive(by, event, clock);
+    /// Partition `tracer` says that it received a message.
+    pub(super) fn received(&mut self, tracer: usize, name: &str, event: &Event, clock: &Clock) {
+        if let Some(channel) = self.channel_of_reader(tracer, name) {
+            channel.receive(tracer, event, clock);
         }
     }
 
-    /// Partition `by` says that `count` messages were lost. More than 32 bits can number are none: the head of a message
+    /// Partition `tracer` says that `count` messages were lost. More than 32 bits can number are none: the head of a message
     /// was damaged.
-    pub(super) fn lost(&mut self, by: usize, name: &str, count: u64) {
+    pub(super) fn lost(&mut self, tracer: usize, name: &str, count: u64) {
         if count > u64::from(u32::MAX) {
             return;
         }
-        if let Some(channel) = self.channel_of_reader(by, name) {
+        if let Some(channel) = self.channel_of_reader(tracer, name) {
             channel.lost = channel.lost.saturating_add(count);
         }
     }
@@ -104,9 +104,9 @@ impl Messages {
         }
     }
 
-    fn channel_of_reader(&mut self, by: usize, name: &str) -> Option<&mut Channel> {
+    fn channel_of_reader(&mut self, tracer: usize, name: &str) -> Option<&mut Channel> {
         let channel = self.channels.get_mut(name)?;
-        channel.to.contains(&by).then_some(channel)
+        channel.to.contains(&tracer).then_some(channel)
     }
 }
 
@@ -116,7 +116,7 @@ fn holders(manifest: &Manifest, name: &String) -> Vec<usize> {
     let standby = all()
         .find(|partition| partition.name == *name)
         .and_then(|partition| partition.standby.as_ref());
-    let holds = |known: &String| known == name || Some(known) == standby;
+    let holds = |partition: &String| partition == name || Some(partition) == standby;
     let indices = all().enumerate();
     indices
         .filter(|(_, partition)| holds(&partition.name))
@@ -126,9 +126,9 @@ fn holders(manifest: &Manifest, name: &String) -> Vec<usize> {
 
 impl Channel {
     /// Counts a message; one that was sent before its receiver started waited for the receiver, not for the channel.
-    fn receive(&mut self, by: usize, event: &Event, clock: &Clock) {
+    fn receive(&mut self, tracer: usize, event: &Event, clock: &Clock) {
         self.received += 1;
-        let there = *self.readers_since.entry(by).or_insert(event.ticks);
+        let there = *self.readers_since.entry(tracer).or_insert(event.ticks);
         if event.a < there {
             self.backlog += 1;
         } else {
@@ -159,7 +159,7 @@ mod tests {
         }
     }
 
-    fn receive(messages: &mut Messages, by: usize, sent: u64, at: u64) {
+    fn receive(messages: &mut Messages, tracer: usize, sent: u64, at: u64) {
         let event = Event {
             ticks: at,
             kind: EventKind::Received as u32,
@@ -168,7 +168,7 @@ mod tests {
             b: 0,
             name: [0; NAME_LEN],
         };
-        messages.received(by, NAME, &event, &Clock::new(62_500_000));
+        messages.received(tracer, NAME, &event, &Clock::new(62_500_000));
     }
 
     fn report(messages: &Messages) -> ChannelReport {
@@ -183,11 +183,11 @@ mod tests {
     #[test]
     fn both_ends_are_believed_about_their_own_side_only() {
         let mut messages = messages();
-        for by in [WRITER, READER, 7] {
-            messages.sent(by, NAME);
-            messages.lost(by, NAME, 3);
-            receive(&mut messages, by, 10, 10);
-            messages.sent(by, "unknown");
+        for tracer in [WRITER, READER, 7] {
+            messages.sent(tracer, NAME);
+            messages.lost(tracer, NAME, 3);
+            receive(&mut messages, tracer, 10, 10);
+            messages.sent(tracer, "unknown");
         }
         let report = report(&messages);
         assert_eq!((report.sent, report.received, report.lost), (1, 1, 3));

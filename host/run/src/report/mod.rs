@@ -17,6 +17,7 @@ mod refused;
 mod snapshot;
 mod stages;
 mod text;
+mod trace_figures;
 mod verdict;
 
 pub use contents::{
@@ -24,6 +25,7 @@ pub use contents::{
     TrackingReport,
 };
 pub use digest::Digests;
+pub use events::{RunEvent, Value, fields_of};
 pub use executing::ExecutingReport;
 pub(crate) use executing::executing;
 pub(crate) use faults::report as fault_report;

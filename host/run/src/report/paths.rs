@@ -92,7 +92,7 @@ pub(super) struct Paths {
     names: Vec<String>,
     /// Partitions that deploy pipes at run time, each with those that take its requests.
     clients: Vec<BTreeSet<usize>>,
-    described: Vec<(usize, PathManifest)>,
+    description: Vec<(usize, PathManifest)>,
     /// By partition, name and number.
     seen: BTreeMap<(usize, String, u64), Path>,
     stages: Stages,
@@ -148,7 +148,7 @@ impl Paths {
             }
         }
         Self {
-            described: paths.collect(),
+            description: paths.collect(),
             clients: clients.into_values().collect(),
             names,
             stages: Stages::new(manifest),
@@ -156,24 +156,24 @@ impl Paths {
         }
     }
 
-    fn in_force(&self, by: usize, name: &str, number: u64) -> Option<&PathManifest> {
-        let promised = self.promised.get(&(by, name.to_owned(), number));
-        promised.or_else(|| self.described(by, name, number))
+    fn in_force(&self, tracer: usize, name: &str, number: u64) -> Option<&PathManifest> {
+        let promised = self.promised.get(&(tracer, name.to_owned(), number));
+        promised.or_else(|| self.description(tracer, name, number))
     }
 
-    /// Partition `by` promises a path from now on; with a bound of nothing, what is described of the pipe again.
-    pub(super) fn promised(&mut self, by: usize, name: String, event: &Event) {
+    /// Partition `tracer` promises a path from now on; with a bound of nothing, what is described of the pipe again.
+    pub(super) fn promised(&mut self, tracer: usize, name: String, event: &Event) {
         if event.a == 0 {
-            let own =
-                |(partition, pipe, _): &(usize, String, u64)| *partition == by && *pipe == name;
-            self.promised.retain(|key, _| !own(key));
+            let of_pipe =
+                |(partition, pipe, _): &(usize, String, u64)| *partition == tracer && *pipe == name;
+            self.promised.retain(|key, _| !of_pipe(key));
             return;
         }
-        let key = (by, name.clone(), event.b);
+        let key = (tracer, name.clone(), event.b);
         let of_partition = self
             .promised
             .keys()
-            .filter(|(partition, ..)| *partition == by);
+            .filter(|(partition, ..)| *partition == tracer);
         if !self.promised.contains_key(&key) && of_partition.count() >= MOST_PATHS {
             return;
         }
@@ -188,61 +188,66 @@ impl Paths {
             throughput: None,
         };
         self.promised.insert(key.clone(), path);
-        self.newest.insert(by, key);
+        self.newest.insert(tracer, key);
     }
 
-    /// A command stopped a pipe of partition `by`.
-    pub(super) fn stopped(&mut self, by: usize, name: String) {
+    /// A command stopped a pipe of partition `tracer`.
+    pub(super) fn stopped(&mut self, tracer: usize, name: String) {
         if self.stopped.len() < MOST_PATHS {
-            self.stopped.insert((by, name));
+            self.stopped.insert((tracer, name));
         }
     }
 
-    /// Events of partition `by` are missing from here to the next.
-    pub(super) fn gap(&mut self, by: usize) {
-        let own = self.seen.iter_mut().filter(|((one, ..), _)| *one == by);
-        own.for_each(|(_, path)| path.gap = true);
+    /// Events of partition `tracer` are missing from here to the next.
+    pub(super) fn gap(&mut self, tracer: usize) {
+        let of_partition = self.seen.iter_mut().filter(|((one, ..), _)| *one == tracer);
+        of_partition.for_each(|(_, path)| path.gap = true);
     }
 
-    /// Returns `true` if partition `one` may have a part in a pipe of which `by` runs the last stage. Those of a run-time pipe are the
+    /// Returns `true` if partition `one` may have a part in a pipe of which `tracer` runs the last stage. Those of a run-time pipe are the
     /// client and the partitions that take its requests.
-    fn takes_part(&self, one: usize, by: usize, name: &str) -> bool {
-        if one == by {
+    fn takes_part(&self, one: usize, tracer: usize, name: &str) -> bool {
+        if one == tracer {
             return true;
         }
-        let mut static_paths = self.described.iter();
-        match static_paths.find(|(partition, path)| *partition == by && path.pipe == name) {
+        let mut static_paths = self.description.iter();
+        match static_paths.find(|(partition, path)| *partition == tracer && path.pipe == name) {
             Some((_, path)) => {
                 let name = self.names.get(one).map_or("", String::as_str);
                 path.stages.iter().any(|stage| stage.partition == name)
             }
             None => {
                 let mut clients = self.clients.iter();
-                clients.any(|group| group.contains(&one) && group.contains(&by))
+                clients.any(|group| group.contains(&one) && group.contains(&tracer))
             }
         }
     }
 
     /// Returns `true` if a partition with a part in the pipe started anew within that time.
-    fn has_restarted(&self, within: RangeInclusive<u64>, by: usize, name: &str) -> bool {
-        self.newest_restart(within, by, name).is_some()
+    fn has_restarted(&self, within: RangeInclusive<u64>, tracer: usize, name: &str) -> bool {
+        self.newest_restart(within, tracer, name).is_some()
     }
 
     /// Returns the time of the newest of these restarts.
-    fn newest_restart(&self, within: RangeInclusive<u64>, by: usize, name: &str) -> Option<u64> {
+    fn newest_restart(
+        &self,
+        within: RangeInclusive<u64>,
+        tracer: usize,
+        name: &str,
+    ) -> Option<u64> {
         let restarts = self.restarts.iter();
-        let of_pipe = restarts.filter(|(one, _)| self.takes_part(**one, by, name));
+        let of_pipe = restarts.filter(|(one, _)| self.takes_part(**one, tracer, name));
         let times = of_pipe.flat_map(|(_, times)| times);
         times.copied().filter(|time| within.contains(time)).max()
     }
 
-    /// Partition `by` was stopped at that time, and starts anew if `restarts`: what it runs then is described.
-    pub(super) fn stop(&mut self, by: usize, at_ns: u64, restarts: bool) {
-        let times = self.restarts.entry(by).or_default();
+    /// Partition `tracer` was stopped at that time, and starts anew if `restarts`: what it runs then is described.
+    pub(super) fn stop(&mut self, tracer: usize, at_ns: u64, restarts: bool) {
+        let times = self.restarts.entry(tracer).or_default();
         if restarts && times.len() < MOST_RESTARTS {
             times.push(at_ns);
         }
-        for (partition, path) in self.described.iter().filter(|(one, _)| *one == by) {
+        for (partition, path) in self.description.iter().filter(|(one, _)| *one == tracer) {
             let key = (*partition, path.pipe.clone(), path.number);
             self.promised.remove(&key);
         }
@@ -250,16 +255,17 @@ impl Paths {
         let promised = self.promised.keys();
         let deployed: Vec<_> = promised
             .filter(|(one, name, number)| {
-                self.described(*one, name, *number).is_none() && self.takes_part(by, *one, name)
+                self.description(*one, name, *number).is_none()
+                    && self.takes_part(tracer, *one, name)
             })
             .map(|(one, name, _)| (*one, name.clone()))
             .collect();
         self.stopped.extend(deployed);
     }
 
-    /// An end of the path that partition `by` promised last.
-    pub(super) fn path_end(&mut self, by: usize, name: String, event: &Event) {
-        let key = self.newest.get(&by);
+    /// An end of the path that partition `tracer` promised last.
+    pub(super) fn path_end(&mut self, tracer: usize, name: String, event: &Event) {
+        let key = self.newest.get(&tracer);
         let Some(path) = key.and_then(|key| self.promised.get_mut(key)) else {
             return;
         };
@@ -269,24 +275,29 @@ impl Paths {
         path.throughput = (event.a > 0).then(|| event.a as f64 / 1e6);
     }
 
-    fn described(&self, by: usize, name: &str, number: u64) -> Option<&PathManifest> {
+    fn description(&self, tracer: usize, name: &str, number: u64) -> Option<&PathManifest> {
         let named = |(partition, path): &&(usize, PathManifest)| {
-            *partition == by && path.pipe == name && path.number == number
+            *partition == tracer && path.pipe == name && path.number == number
         };
-        self.described.iter().find(named).map(|(_, path)| path)
+        self.description.iter().find(named).map(|(_, path)| path)
     }
 
-    /// Partition `by` says that a message left a path.
-    pub(super) fn take(&mut self, by: usize, name: String, event: &Event, clock: &Clock) {
-        let bound = self.in_force(by, &name, event.b).map(|path| path.bound_ns);
-        let key = (by, name, event.b);
-        let of_partition = self.seen.keys().filter(|(partition, ..)| *partition == by);
+    /// Partition `tracer` says that a message left a path.
+    pub(super) fn take(&mut self, tracer: usize, name: String, event: &Event, clock: &Clock) {
+        let bound = self
+            .in_force(tracer, &name, event.b)
+            .map(|path| path.bound_ns);
+        let key = (tracer, name, event.b);
+        let of_partition = self
+            .seen
+            .keys()
+            .filter(|(partition, ..)| *partition == tracer);
         if !self.seen.contains_key(&key) && of_partition.count() >= MOST_PATHS {
             return;
         }
         let at = clock.ns(event.ticks);
         let since = self.seen.get(&key).map_or(at, |path| path.entered_ns);
-        let restarted = self.has_restarted(since..=at, by, &key.1);
+        let restarted = self.has_restarted(since..=at, tracer, &key.1);
         let path = self.seen.entry(key).or_default();
         let delay = clock.ns(event.ticks.saturating_sub(event.a));
         if path.delivered == 0 {
@@ -318,55 +329,55 @@ impl Paths {
         path.delay.add(delay);
     }
 
-    /// Partition `by` says that a stage of its pipe fell back.
-    pub(super) fn fell_back(&mut self, by: usize, name: String, event: &Event, clock: &Clock) {
-        self.stages.fell_back(by, name, event, clock);
+    /// Partition `tracer` says that a stage of its pipe fell back.
+    pub(super) fn fell_back(&mut self, tracer: usize, name: String, event: &Event, clock: &Clock) {
+        self.stages.fell_back(tracer, name, event, clock);
     }
 
-    /// Partition `by` says that jobs of a stage of its pipe overran.
-    pub(super) fn overran(&mut self, by: usize, name: String, event: &Event) {
-        self.stages.overran(by, name, event);
+    /// Partition `tracer` says that jobs of a stage of its pipe overran.
+    pub(super) fn overran(&mut self, tracer: usize, name: String, event: &Event) {
+        self.stages.overran(tracer, name, event);
     }
 
-    /// Partition `by` reports messages that came too close to a stage of its pipe.
-    pub(super) fn came_early(&mut self, by: usize, name: String, event: &Event) {
-        self.stages.came_early(by, name, event);
+    /// Partition `tracer` reports messages that came too close to a stage of its pipe.
+    pub(super) fn came_early(&mut self, tracer: usize, name: String, event: &Event) {
+        self.stages.came_early(tracer, name, event);
     }
 
-    /// Partition `by` says how the devices of a stage of its pipe are.
-    pub(super) fn at_devices(&mut self, by: usize, name: String, event: &Event, clock: &Clock) {
-        self.stages.at_devices(by, name, event, clock);
+    /// Partition `tracer` says how the devices of a stage of its pipe are.
+    pub(super) fn at_devices(&mut self, tracer: usize, name: String, event: &Event, clock: &Clock) {
+        self.stages.at_devices(tracer, name, event, clock);
     }
 
     /// With what is known of the stages of its pipe.
-    fn with_stages(&self, mut report: PathReport, by: usize, number: u64) -> PathReport {
-        let mut described = self.described.iter();
-        let described =
-            described.find(|(partition, path)| *partition == by && path.pipe == report.name);
-        let known = self.in_force(by, &report.name, number);
-        let paths = [described.map(|(_, path)| path), known];
-        self.stages.fill(&mut report, by, paths);
+    fn with_stages(&self, mut report: PathReport, tracer: usize, number: u64) -> PathReport {
+        let mut description = self.description.iter();
+        let description =
+            description.find(|(partition, path)| *partition == tracer && path.pipe == report.name);
+        let current = self.in_force(tracer, &report.name, number);
+        let paths = [description.map(|(_, path)| path), current];
+        self.stages.fill(&mut report, tracer, paths);
         report
     }
 
     /// Returns `true` if a partition with a part in the pipe recorded that it was stopped.
-    fn is_stopped(&self, by: usize, name: &str) -> bool {
+    fn is_stopped(&self, tracer: usize, name: &str) -> bool {
         let mut stopped = self.stopped.iter();
-        stopped.any(|(one, pipe)| pipe == name && self.takes_part(*one, by, name))
+        stopped.any(|(one, pipe)| pipe == name && self.takes_part(*one, tracer, name))
     }
 
     /// Reports of paths that were seen, and of paths of the description that were not.
     pub(super) fn reports(&self, names: &[String], end_ns: u64) -> Vec<PathReport> {
-        let unseen = self.described.iter().filter(|(partition, path)| {
+        let unseen = self.description.iter().filter(|(partition, path)| {
             let key = (*partition, path.pipe.clone(), path.number);
             !self.seen.contains_key(&key)
         });
-        let unseen = unseen.map(|(by, path)| {
+        let unseen = unseen.map(|(tracer, path)| {
             let report = report(&path.partition, &path.pipe, Some(path));
-            self.with_stages(report, *by, path.number)
+            self.with_stages(report, *tracer, path.number)
         });
         let seen = self.seen.iter().map(|((partition, name, number), path)| {
-            let known = self.in_force(*partition, name, *number);
+            let current = self.in_force(*partition, name, *number);
             let who = names.get(*partition).map_or("", String::as_str);
             let span = path.last_ns.saturating_sub(path.first_ns) as f64 / 1e9;
             // Nothing has left since the newest restart.
@@ -390,11 +401,11 @@ impl Paths {
                     .saturating_sub(path.first_ns)
                     .saturating_sub(path.outage_ns) as f64
                     / 1e9,
-                required_rate: known
+                required_rate: current
                     .filter(|_| !is_stopped)
                     .and_then(|path| path.throughput),
                 out_s: out_s.filter(|_| !is_stopped),
-                ..report(who, name, known)
+                ..report(who, name, current)
             };
             self.with_stages(report, *partition, *number)
         });
@@ -403,14 +414,14 @@ impl Paths {
 }
 
 /// Without figures.
-fn report(partition: &str, name: &str, known: Option<&PathManifest>) -> PathReport {
+fn report(partition: &str, name: &str, current: Option<&PathManifest>) -> PathReport {
     PathReport {
         partition: partition.to_owned(),
         name: name.to_owned(),
-        ends: known.map(|path| path.ends.clone()).unwrap_or_default(),
-        bound_ns: known.map(|path| path.bound_ns),
-        loss_bound: known.map(|path| path.loss),
-        required_rate: known.and_then(|path| path.throughput),
+        ends: current.map(|path| path.ends.clone()).unwrap_or_default(),
+        bound_ns: current.map(|path| path.bound_ns),
+        loss_bound: current.map(|path| path.loss),
+        required_rate: current.and_then(|path| path.throughput),
         ..PathReport::default()
     }
 }
@@ -423,7 +434,7 @@ mod tests {
     use bulkhead_plan::manifest::StageManifest;
 
     fn paths() -> Paths {
-        let known = PathManifest {
+        let current = PathManifest {
             partition: "control".into(),
             pipe: "steering".into(),
             number: 0x200,
@@ -434,14 +445,14 @@ mod tests {
             throughput: Some(100.0),
         };
         Paths {
-            described: vec![(0, known)],
+            description: vec![(0, current)],
             ..Paths::default()
         }
     }
 
-    fn leave(paths: &mut Paths, number: u64, sequence: u32, [entered, left]: [u64; 2]) {
+    fn leave(paths: &mut Paths, number: u64, sequence: u32, [entered, at]: [u64; 2]) {
         let event = Event {
-            ticks: left,
+            ticks: at,
             kind: EventKind::Delivered as u32,
             sequence,
             a: entered,
@@ -481,7 +492,7 @@ mod tests {
     fn what_is_promised_later_counts_from_then_on() {
         let mut paths = paths();
         leave(&mut paths, 0x200, 1, [0, 900]);
-        let promise = |kind: EventKind, sequence, a, name: &str| Event {
+        let promised_event = |kind: EventKind, sequence, a, name: &str| Event {
             ticks: 1000,
             kind: kind as u32,
             sequence,
@@ -490,10 +501,10 @@ mod tests {
             name: name_field(name),
         };
         for (name, bound) in [("steering", 500), ("extra", 2000)] {
-            let event = promise(EventKind::Promised, 100_000, bound, name);
+            let event = promised_event(EventKind::Promised, 100_000, bound, name);
             paths.promised(0, name.into(), &event);
             for (end, function) in (0..).zip(["first", "last"]) {
-                let event = promise(EventKind::PathEnd, end, 50_000_000, function);
+                let event = promised_event(EventKind::PathEnd, end, 50_000_000, function);
                 paths.path_end(0, function.into(), &event);
             }
         }
@@ -508,7 +519,7 @@ mod tests {
         assert_eq!(report.ends, ["first", "last"]);
         assert_eq!(report.required_rate, Some(50.0));
         // It runs by its description again.
-        let event = promise(EventKind::Promised, 0, 0, "steering");
+        let event = promised_event(EventKind::Promised, 0, 0, "steering");
         paths.promised(0, "steering".into(), &event);
         leave(&mut paths, 0x200, 4, [3000, 3900]);
         let [report] = paths
@@ -519,14 +530,14 @@ mod tests {
         paths.promised(
             0,
             "steering".into(),
-            &promise(EventKind::Promised, 0, 500, ""),
+            &promised_event(EventKind::Promised, 0, 500, ""),
         );
         paths.stop(0, 0, false);
         assert_eq!(paths.reports(&[], 0)[0].bound_ns, Some(1000));
     }
 
     /// The pipe with stages in these partitions; a third one has no part in it.
-    fn through<const N: usize>(partitions: [&str; N]) -> Paths {
+    fn paths_over<const N: usize>(partitions: [&str; N]) -> Paths {
         let mut paths = paths();
         paths.names = ["control", "linux", "stranger"].map(str::to_owned).into();
         let stage = |partition: &str| StageManifest {
@@ -534,14 +545,14 @@ mod tests {
             partition: partition.into(),
             latency_ns: None,
         };
-        paths.described[0].1.stages = partitions.map(stage).into();
+        paths.description[0].1.stages = partitions.map(stage).into();
         paths
     }
 
     #[test]
     fn messages_that_a_restart_took_are_no_loss_of_the_pipe() {
         let report = |restart_ns: &[u64]| {
-            let mut paths = through(["control", "linux", "control"]);
+            let mut paths = paths_over(["control", "linux", "control"]);
             leave(&mut paths, 0x200, 1, [0, 900]);
             leave(&mut paths, 0x200, 2, [1000, 1900]);
             for (partition, at) in (1..).zip(restart_ns) {
@@ -565,7 +576,7 @@ mod tests {
     fn the_rate_of_a_pipe_counts_unless_a_command_stopped_it() {
         let required = |stopped: &str| {
             let mut paths = paths();
-            paths.described[0].1.throughput = Some(100.0);
+            paths.description[0].1.throughput = Some(100.0);
             leave(&mut paths, 0x200, 1, [0, 1000]);
             paths.stopped(0, stopped.into());
             paths.reports(&["control".into()], 0)[0].required_rate
@@ -573,13 +584,16 @@ mod tests {
         assert_eq!(required("braking"), Some(100.0));
         assert_eq!(required("steering"), None);
         // Of a pipe that leads elsewhere, the partition that stops it may be another one; a third one has no say.
-        let by = |partition: usize| {
-            let mut paths = through(["linux", "control"]);
+        let rate_after_stop = |partition: usize| {
+            let mut paths = paths_over(["linux", "control"]);
             leave(&mut paths, 0x200, 1, [0, 1000]);
             paths.stopped(partition, "steering".into());
             paths.reports(&["control".into()], 0)[0].required_rate
         };
-        assert_eq!([by(0), by(1), by(2)], [None, None, Some(100.0)]);
+        assert_eq!(
+            [rate_after_stop(0), rate_after_stop(1), rate_after_stop(2)],
+            [None, None, Some(100.0)]
+        );
         // Of a run-time pipe, its client or a partition that takes the client's requests.
         let of_run_time = |partition: usize, restarts: bool| {
             let mut paths = Paths {
@@ -598,8 +612,8 @@ mod tests {
             paths.promised(1, "steering".into(), &event(EventKind::Promised, 1000, 0));
             let end = event(EventKind::PathEnd, 100_000_000, 1);
             paths.path_end(1, "emit".into(), &end);
-            let left = event(EventKind::Delivered, 0, 1);
-            paths.take(1, "steering".into(), &left, &Clock::new(1_000_000_000));
+            let delivered = event(EventKind::Delivered, 0, 1);
+            paths.take(1, "steering".into(), &delivered, &Clock::new(1_000_000_000));
             match restarts {
                 true => paths.stop(partition, 1, true),
                 false => paths.stopped(partition, "steering".into()),

@@ -55,10 +55,10 @@ impl Program {
             .any(|section| {
                 let offset = pc.checked_sub(section.address());
                 let offset = offset.and_then(|offset| usize::try_from(offset).ok());
-                let own = offset.and_then(|offset| section.data().ok()?.get(offset..));
-                own.is_some_and(|own| {
-                    let length = own.len().min(bytes.len());
-                    length >= 4 && own.get(..length) == bytes.get(..length)
+                let rest = offset.and_then(|offset| section.data().ok()?.get(offset..));
+                rest.is_some_and(|rest| {
+                    let length = rest.len().min(bytes.len());
+                    length >= 4 && rest.get(..length) == bytes.get(..length)
                 })
             })
     }

@@ -8,11 +8,12 @@ use bulkhead_plan::manifest::{ChannelManifest, Manifest};
 use std::collections::BTreeMap;
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::events::Events;
+use super::events::{EventLog, RunEvent, of_faults};
+use super::trace_figures::TraceFigures;
 use crate::error::RunError;
 use crate::report::contents::{ChannelReport, TaskReport, TrackingReport};
 use crate::report::digest::Digests;
-use crate::report::faults::FaultLog;
+use crate::report::faults::{FaultLog, FaultReport};
 use crate::report::paths::PathReport;
 use crate::run::Files;
 use crate::watch::{Clock, RecordedFault, Sight};
@@ -44,7 +45,8 @@ pub struct Recording {
     channels: Vec<ChannelReport>,
     cut_ticks: u64,
     cut_ns: u64,
-    events: Events,
+    figures: TraceFigures,
+    events: EventLog,
     digests: Digests,
     faults: FaultLog,
     missed: BTreeMap<String, u64>,
@@ -62,13 +64,14 @@ impl Recording {
         let mut digests = Digests::default();
         names
             .iter()
-            .for_each(|name| digests.expect(&format!("console {name}")));
+            .for_each(|name| digests.add_source(&format!("console {name}")));
         Self {
             names,
             channels: channel_reports(manifest),
             cut_ticks,
             cut_ns: clock.ns(cut_ticks),
-            events: Events::new(manifest),
+            figures: TraceFigures::new(manifest),
+            events: EventLog::default(),
             digests,
             faults: FaultLog::default(),
             missed: BTreeMap::new(),
@@ -94,7 +97,7 @@ impl Recording {
             Sight::Record { channel, message } => self.record(*channel, message),
             Sight::Fault { partition, fault } => {
                 if matches!(**fault, RecordedFault::Partition(_)) {
-                    self.events
+                    self.figures
                         .stop(*partition, clock.ns(fault.ticks()), fault.restarts());
                 }
                 if fault.ticks() <= self.cut_ticks {
@@ -111,7 +114,7 @@ impl Recording {
                 Ok(())
             }
             Sight::Gap { partition } => {
-                self.events.gap(*partition);
+                self.figures.gap(*partition);
                 Ok(())
             }
             Sight::Missed {
@@ -164,8 +167,9 @@ impl Recording {
         if event.ticks > self.cut_ticks {
             return Ok(());
         }
-        self.events.take(partition, event, clock);
+        self.figures.take(partition, event, clock);
         let name = &self.names[partition];
+        self.events.take(name, event, clock);
         let source = match recorder {
             0 => format!("trace {name}"),
             // The order of events of different recorders depends on when the tool reads them.
@@ -183,7 +187,7 @@ impl Recording {
             return Ok(());
         }
         let name = &self.channels[channel].name;
-        self.events.received_by_host(name);
+        self.figures.received_by_host(name);
         self.digests.add(&format!("channel {name}"), message);
         self.files.record(name, body)
     }
@@ -191,13 +195,13 @@ impl Recording {
     /// For a live display.
     #[must_use]
     pub fn live(&self, clock: &Clock) -> Live {
-        let signals = self.events.signals().iter();
+        let signals = self.figures.signals().iter();
         Live {
             now_ns: clock.now_ns(),
             signals: signals
                 .map(|((_, name), value)| (name.clone(), *value))
                 .collect(),
-            worst_lateness_ns: self.events.worst_lateness_ns(),
+            worst_lateness_ns: self.figures.worst_lateness_ns(),
             faults: self.faults.total(),
         }
     }
@@ -238,7 +242,7 @@ impl Recording {
         let mut channels = self.channels.clone();
         channels
             .iter_mut()
-            .for_each(|channel| self.events.fill(channel));
+            .for_each(|channel| self.figures.fill(channel));
         channels
     }
 
@@ -246,20 +250,35 @@ impl Recording {
     #[must_use]
     pub fn paths(&self, clock: &Clock) -> Vec<PathReport> {
         let end_ns = self.cut_ns.min(clock.now_ns());
-        self.events.paths(&self.names, end_ns)
+        self.figures.paths(&self.names, end_ns)
     }
 
     /// Periodic tasks.
     #[must_use]
     pub fn tasks(&self, clock: &Clock) -> Vec<TaskReport> {
         let end_ns = self.cut_ns.min(clock.now_ns());
-        self.events.tasks(&self.names, end_ns)
+        self.figures.tasks(&self.names, end_ns)
+    }
+
+    /// All events in the order of the machine's clock, those of `faults` among them.
+    #[must_use]
+    pub fn events(&self, faults: &[FaultReport]) -> Vec<RunEvent> {
+        let mut events = self.events.list().to_vec();
+        events.extend(of_faults(faults));
+        events.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
+        events
+    }
+
+    /// Events that were left out of the list because their partition had too many.
+    #[must_use]
+    pub const fn unlisted(&self) -> u64 {
+        self.events.unlisted()
     }
 
     /// Set-points and how they were followed.
     #[must_use]
     pub fn tracking(&self) -> Vec<TrackingReport> {
-        self.events.tracking(&self.names)
+        self.figures.tracking(&self.names)
     }
 
     /// Completes the result files.

@@ -132,39 +132,39 @@ impl Stages {
         }
     }
 
-    fn seen(&mut self, by: usize, pipe: String, event: &Event) -> Option<&mut Seen> {
-        let stage = (by, pipe, event.b);
+    fn seen(&mut self, tracer: usize, pipe: String, event: &Event) -> Option<&mut Seen> {
+        let stage = (tracer, pipe, event.b);
         let has_room = self.seen.len() < MOST_STAGES || self.seen.contains_key(&stage);
         has_room.then(|| self.seen.entry(stage).or_default())
     }
 
-    /// Partition `by` says that a stage of its pipe fell back.
-    pub(super) fn fell_back(&mut self, by: usize, pipe: String, event: &Event, clock: &Clock) {
-        if let Some(seen) = self.seen(by, pipe, event) {
+    /// Partition `tracer` says that a stage of its pipe fell back.
+    pub(super) fn fell_back(&mut self, tracer: usize, pipe: String, event: &Event, clock: &Clock) {
+        if let Some(seen) = self.seen(tracer, pipe, event) {
             seen.fell_back.take(event.sequence);
             seen.oldest_ns = seen.oldest_ns.max(clock.ns(event.a));
         }
     }
 
-    /// Partition `by` says that jobs of a stage of its pipe overran.
-    pub(super) fn overran(&mut self, by: usize, pipe: String, event: &Event) {
-        if let Some(seen) = self.seen(by, pipe, event) {
+    /// Partition `tracer` says that jobs of a stage of its pipe overran.
+    pub(super) fn overran(&mut self, tracer: usize, pipe: String, event: &Event) {
+        if let Some(seen) = self.seen(tracer, pipe, event) {
             seen.overran.take(event.sequence);
             seen.stopped |= event.a != 0;
         }
     }
 
-    /// Partition `by` reports messages that came too close to a stage of its pipe.
-    pub(super) fn came_early(&mut self, by: usize, pipe: String, event: &Event) {
-        if let Some(seen) = self.seen(by, pipe, event) {
+    /// Partition `tracer` reports messages that came too close to a stage of its pipe.
+    pub(super) fn came_early(&mut self, tracer: usize, pipe: String, event: &Event) {
+        if let Some(seen) = self.seen(tracer, pipe, event) {
             seen.early.take(event.sequence);
             seen.sender = event.a;
         }
     }
 
-    /// Partition `by` says how the devices of a stage of its pipe are.
-    pub(super) fn at_devices(&mut self, by: usize, pipe: String, event: &Event, clock: &Clock) {
-        if let Some(seen) = self.seen(by, pipe, event) {
+    /// Partition `tracer` says how the devices of a stage of its pipe are.
+    pub(super) fn at_devices(&mut self, tracer: usize, pipe: String, event: &Event, clock: &Clock) {
+        if let Some(seen) = self.seen(tracer, pipe, event) {
             seen.downs
                 .get_or_insert_with(Total::default)
                 .take(event.sequence);
@@ -172,13 +172,13 @@ impl Stages {
         }
     }
 
-    /// Adds the figures of the stages of the pipe of `report` to it; `by` runs the last stage. `described` is the path of the description,
-    /// `known` the path in force.
+    /// Adds the figures of the stages of the pipe of `report` to it; `tracer` runs the last stage. `description` is the path of the description,
+    /// `current` the path in force.
     pub(super) fn fill(
         &self,
         report: &mut PathReport,
-        by: usize,
-        [described, known]: [Option<&PathManifest>; 2],
+        tracer: usize,
+        [description, current]: [Option<&PathManifest>; 2],
     ) {
         for ((partition, pipe, place), seen) in &self.seen {
             let who = self.names.get(*partition).map_or("", String::as_str);
@@ -186,14 +186,14 @@ impl Stages {
                 let place = usize::try_from(*place).ok()?;
                 path?.stages.get(place).cloned()
             };
-            let is_own = stage(described).is_some_and(|stage| stage.partition == who);
-            if *pipe != report.name || !(*partition == by || is_own) {
+            let is_own = stage(description).is_some_and(|stage| stage.partition == who);
+            if *pipe != report.name || !(*partition == tracer || is_own) {
                 continue;
             }
             report.fell_back = report.fell_back.saturating_add(seen.fell_back.sum());
             report.oldest_ns = report.oldest_ns.max(seen.oldest_ns);
             let name = || {
-                stage(known).map_or_else(
+                stage(current).map_or_else(
                     || format!("stage {}", place.saturating_add(1)),
                     |stage| stage.function,
                 )
@@ -223,7 +223,7 @@ impl Stages {
                     stage: name(),
                     downs: downs.sum(),
                     slowest_ns: seen.slowest_ns,
-                    assumed_ns: stage(described).and_then(|stage| stage.latency_ns),
+                    assumed_ns: stage(description).and_then(|stage| stage.latency_ns),
                 });
             }
         }
@@ -239,7 +239,7 @@ mod tests {
         Stages::of(["control", "linux", "stranger"].map(str::to_owned).into())
     }
 
-    fn described() -> PathManifest {
+    fn description() -> PathManifest {
         let stage = |(function, partition): (&str, &str)| StageManifest {
             function: function.into(),
             partition: partition.into(),
@@ -286,7 +286,7 @@ mod tests {
     fn how_often_stages_fell_back_stands_beside_their_pipe() {
         let mut stages = stages();
         // A partition through which the pipe leads says it of its own stages; another is not believed, nor of others' stages.
-        for (by, place, count, age) in [
+        for (tracer, place, count, age) in [
             (0, 2, 1, 50),
             (0, 2, 4, 70),
             (1, 1, 2, 60),
@@ -294,9 +294,14 @@ mod tests {
             (2, 1, 100, 1000),
         ] {
             let event = event(place, count, age);
-            stages.fell_back(by, "steering".into(), &event, &Clock::new(1_000_000_000));
+            stages.fell_back(
+                tracer,
+                "steering".into(),
+                &event,
+                &Clock::new(1_000_000_000),
+            );
         }
-        let path = described();
+        let path = description();
         let report = filled(&stages, [Some(&path); 2]);
         assert_eq!((report.fell_back, report.oldest_ns), (6, 70));
         assert!(report.overruns.is_empty());
@@ -305,7 +310,7 @@ mod tests {
     #[test]
     fn overruns_have_their_stages_names_and_are_counted_over_restarts() {
         let mut stages = stages();
-        for (by, pipe, place, count, halted) in [
+        for (tracer, pipe, place, count, halted) in [
             (1, "steering", 1, 2, 0),
             (1, "steering", 1, 3, 0),
             (1, "steering", 1, 1, 1),
@@ -314,9 +319,9 @@ mod tests {
             (2, "steering", 1, 100, 1),
             (1, "another", 1, 50, 1),
         ] {
-            stages.overran(by, pipe.into(), &event(place, count, halted));
+            stages.overran(tracer, pipe.into(), &event(place, count, halted));
         }
-        let path = described();
+        let path = description();
         let overrun = |partition: &str, stage: &str, jobs, stopped| OverrunReport {
             partition: partition.into(),
             stage: stage.into(),
@@ -342,12 +347,17 @@ mod tests {
     fn devices_stand_with_what_was_assumed_of_them_and_are_counted_over_restarts() {
         let mut stages = stages();
         let clock = Clock::new(1_000_000_000);
-        for (by, place, downs, slowest) in
+        for (tracer, place, downs, slowest) in
             [(1, 1, 0, 40), (1, 1, 2, 90), (1, 1, 1, 70), (2, 1, 9, 900)]
         {
-            stages.at_devices(by, "steering".into(), &event(place, downs, slowest), &clock);
+            stages.at_devices(
+                tracer,
+                "steering".into(),
+                &event(place, downs, slowest),
+                &clock,
+            );
         }
-        let path = described();
+        let path = description();
         let report = filled(&stages, [Some(&path); 2]);
         let device = DeviceReport {
             partition: "linux".into(),
@@ -362,15 +372,15 @@ mod tests {
     #[test]
     fn a_sender_that_breaks_its_distance_is_named() {
         let mut stages = stages();
-        for (by, place, count, sender) in [
+        for (tracer, place, count, sender) in [
             (0, 0, 3, 0x140),
             (0, 0, 7, 0x140),
             (0, 2, 5, PORT | 5000),
             (2, 0, 100, 0x150),
         ] {
-            stages.came_early(by, "steering".into(), &event(place, count, sender));
+            stages.came_early(tracer, "steering".into(), &event(place, count, sender));
         }
-        let path = described();
+        let path = description();
         let report = filled(&stages, [Some(&path); 2]);
         let sentences: Vec<_> = report.early.iter().map(EarlyReport::sentence).collect();
         assert_eq!(

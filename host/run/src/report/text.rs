@@ -468,6 +468,8 @@ mod tests {
             tasks: Vec::new(),
             tracking: Vec::new(),
             faults: Vec::new(),
+            events: Vec::new(),
+            unlisted: 0,
             refused: Vec::new(),
             executing: Vec::new(),
             missed: Default::default(),

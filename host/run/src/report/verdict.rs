@@ -94,15 +94,15 @@ impl Verdict {
 pub(crate) fn judge(report: &Report, manifest: &Manifest) -> Verdict {
     let mut findings = run_findings(report);
     let injections = Injections::new(report, &manifest.injected);
-    for (described, partition) in manifest.partitions.iter().zip(&report.partitions) {
-        let found = partition_findings(report, described, partition, manifest);
-        let is_injected = injections.ended(&described.name) && is_outage(report, partition);
+    for (description, partition) in manifest.partitions.iter().zip(&report.partitions) {
+        let found = partition_findings(report, description, partition, manifest);
+        let is_injected = injections.ended(&description.name) && is_outage(report, partition);
         findings.extend(found.map(|one| one.injected(is_injected)));
     }
     for fault in &report.faults {
-        let mut described = manifest.partitions.iter();
-        let described = described.find(|one| one.name == fault.partition);
-        if !described.is_some_and(|one| is_foreseen(one, fault)) {
+        let mut description = manifest.partitions.iter();
+        let description = description.find(|one| one.name == fault.partition);
+        if !description.is_some_and(|one| is_foreseen(one, fault)) {
             let found = finding(&fault.subject(), fault_text(fault));
             findings.push(found.injected(injections.caused(fault)));
         }
@@ -161,10 +161,10 @@ pub(crate) fn judge(report: &Report, manifest: &Manifest) -> Verdict {
 /// that never gives way starves other threads, and only tasks, pipes and heartbeats show that.
 fn unjudged(
     report: &Report,
-    described: &PartitionManifest,
+    description: &PartitionManifest,
     paths: &[PathManifest],
 ) -> Option<Finding> {
-    let name = &described.name;
+    let name = &description.name;
     let mut partitions = report.partitions.iter();
     let partition = partitions.find(|one| one.name == *name)?;
     let mut stages = paths.iter().flat_map(|path| &path.stages);
@@ -175,9 +175,9 @@ fn unjudged(
             .any(|task| task.partition == *name && task.jobs > 0)
         || stages.any(|stage| stage.partition == *name);
     // Nothing else shows that a Linux without the agent has started at all.
-    let is_expected = match described.announces {
+    let is_expected = match description.announces {
         true => partition.state == "up",
-        false => described.kind == "linux" && !described.has_agent,
+        false => description.kind == "linux" && !description.has_agent,
     };
     (is_expected && !is_judged).then(|| {
         finding(
@@ -231,20 +231,21 @@ fn run_findings(report: &Report) -> Vec<Finding> {
 
 fn partition_findings(
     report: &Report,
-    described: &PartitionManifest,
+    description: &PartitionManifest,
     partition: &PartitionReport,
     manifest: &Manifest,
 ) -> Option<Finding> {
     let is_standby = manifest
         .partitions
         .iter()
-        .any(|one| one.standby.as_ref() == Some(&described.name));
+        .any(|one| one.standby.as_ref() == Some(&description.name));
     let faults = report.faults.iter();
-    let own = faults.filter(|fault| fault.partition == described.name && fault.component.is_none());
-    let last = own.max_by(|a, b| a.last_s.total_cmp(&b.last_s));
+    let of_partition =
+        faults.filter(|fault| fault.partition == description.name && fault.component.is_none());
+    let last = of_partition.max_by(|a, b| a.last_s.total_cmp(&b.last_s));
     let handed_over = last.is_some_and(|fault| fault.action == "failover");
     let what = match partition.state.as_str() {
-        "down" if handed_over => heir_finding(report, described)?,
+        "down" if handed_over => heir_finding(report, description)?,
         "down" if is_standby && partition.epoch == 0 => return None,
         "down" => match last {
             Some(fault) if fault.cause == "off" || fault.cause == "control" => return None,
@@ -259,15 +260,15 @@ fn partition_findings(
             }
             None => "halted".into(),
         },
-        "starting" => unannounced(report.length_s, described, partition)?,
+        "starting" => unannounced(report.length_s, description, partition)?,
         "unknown" if !is_standby => "never started".into(),
-        _ => silence(report, described, partition)?,
+        _ => silence(report, description, partition)?,
     };
     let what = match partition.state.as_str() {
         "down" => what,
-        _ => what + &at_the_end(&report.executing, &described.name),
+        _ => what + &at_the_end(&report.executing, &description.name),
     };
-    Some(finding(&described.name, what))
+    Some(finding(&description.name, what))
 }
 
 /// Returns a finding if the standby to which a partition was handed over has not started.
@@ -280,14 +281,14 @@ fn heir_finding(report: &Report, partition: &PartitionManifest) -> Option<String
 /// Returns a finding if a partition that is starting should have announced that it is up.
 fn unannounced(
     length_s: f64,
-    described: &PartitionManifest,
+    description: &PartitionManifest,
     partition: &PartitionReport,
 ) -> Option<String> {
-    if described.announces || described.heartbeat_ns.is_some() {
+    if description.announces || description.heartbeat_ns.is_some() {
         return Some("never announced that it is up".into());
     }
     let since_s = partition.since_s;
-    let is_expected = partition.announced || described.has_agent;
+    let is_expected = partition.announced || description.has_agent;
     (is_expected && length_s - since_s > START_S)
         .then(|| format!("did not announce that it is up since its start at {since_s:.3} s"))
 }
@@ -303,11 +304,11 @@ const fn longest_silence(kind: Kind) -> f64 {
 /// Returns a finding if the runtime of a partition beats no longer.
 fn silence(
     report: &Report,
-    described: &PartitionManifest,
+    description: &PartitionManifest,
     partition: &PartitionReport,
 ) -> Option<String> {
-    let last = partition.last_sign_s.filter(|_| described.announces)?;
-    let admitted = described.heartbeat_ns.map_or(0.0, |ns| 2e-9 * ns as f64);
+    let last = partition.last_sign_s.filter(|_| description.announces)?;
+    let admitted = description.heartbeat_ns.map_or(0.0, |ns| 2e-9 * ns as f64);
     let silent = report.length_s - last;
     (silent > admitted.max(longest_silence(report.kind)))
         .then(|| format!("hangs: its last sign of life came at {last:.3} s"))
@@ -315,11 +316,11 @@ fn silence(
 
 /// Returns `true` if the description names the consequence of such a fault. Unseen faults of components are never foreseen,
 /// because their components are unknown.
-fn is_foreseen(described: &PartitionManifest, fault: &FaultReport) -> bool {
+fn is_foreseen(description: &PartitionManifest, fault: &FaultReport) -> bool {
     let Some(name) = &fault.component else {
-        return described.foreseen.contains(&fault.cause);
+        return description.foreseen.contains(&fault.cause);
     };
-    let mut components = described.components.iter();
+    let mut components = description.components.iter();
     let component = components.find(|component| component.name == *name);
     !fault.ended && component.is_some_and(|component| component.is_fault_foreseen)
 }
@@ -598,6 +599,8 @@ mod tests {
             tasks: Vec::new(),
             tracking: Vec::new(),
             faults: Vec::new(),
+            events: Vec::new(),
+            unlisted: 0,
             refused: Vec::new(),
             executing: Vec::new(),
             missed: Default::default(),
@@ -607,7 +610,7 @@ mod tests {
 
     #[test]
     fn a_partition_on_the_kernel_without_guarantees_fails() {
-        let described = PartitionManifest {
+        let description = PartitionManifest {
             announces: true,
             ..component(false)
         };
@@ -625,7 +628,7 @@ mod tests {
         let linux = PartitionManifest {
             announces: false,
             heartbeat_ns: None,
-            ..described.clone()
+            ..description.clone()
         };
         // If the agent never starts, the partition never announces itself.
         let with_agent = PartitionManifest {
@@ -645,7 +648,7 @@ mod tests {
             partitions: vec![partition.clone()],
             ..report()
         };
-        let found = unjudged(&silent, &described, &[]).expect("nothing shows that it works");
+        let found = unjudged(&silent, &description, &[]).expect("nothing shows that it works");
         assert_eq!(found.subject, "control/guarantees");
         let beating = Report {
             partitions: vec![PartitionReport {
@@ -664,11 +667,11 @@ mod tests {
             ..report()
         };
         for judged in [beating, working] {
-            assert_eq!(unjudged(&judged, &described, &[]), None);
+            assert_eq!(unjudged(&judged, &description, &[]), None);
         }
         let bare = PartitionManifest {
             announces: false,
-            ..described
+            ..description
         };
         assert_eq!(unjudged(&silent, &bare, &[]), None);
         let linux = PartitionManifest {
@@ -898,7 +901,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_is_no_longer_served_breaks_its_promise() {
+    fn a_task_that_is_no_longer_served_breaks_its_guarantee() {
         let executing = ExecutingReport {
             core: 3,
             partition: "blink".into(),

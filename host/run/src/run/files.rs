@@ -3,7 +3,7 @@
 //! `console-PARTITION.log`, `trace-PARTITION.csv` and `CHANNEL.csv`, for whatever people plot with.
 
 use bulkhead_abi::name_text;
-use bulkhead_abi::trace::{Event, EventKind};
+use bulkhead_abi::trace::{Event, EventKind, SCHEMAS};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -12,26 +12,6 @@ use std::path::{Path, PathBuf};
 use crate::error::RunError;
 use crate::watch::Clock;
 
-/// Names of [`EventKind`], in order.
-const EVENT_NAMES: [&str; 17] = [
-    "job",
-    "sent",
-    "received",
-    "lost",
-    "signal",
-    "mark",
-    "overrun",
-    "delivered",
-    "fell-back",
-    "promised",
-    "path-end",
-    "stage-overran",
-    "endpoint",
-    "task-begun",
-    "task-ended",
-    "came-early",
-    "stopped",
-];
 const TRACE_HEAD: &str = "time_s,ticks,event,name,sequence,a,b\n";
 
 /// The open files.
@@ -76,7 +56,9 @@ impl Files {
             "{:.9},{},{},{},{},{a},{}\n",
             clock.ns(event.ticks) as f64 / 1e9,
             event.ticks,
-            EVENT_NAMES.get(event.kind as usize).unwrap_or(&"unknown"),
+            SCHEMAS
+                .get(event.kind as usize)
+                .map_or("unknown", |one| one.name),
             csv_text(name_text(&event.name)),
             event.sequence,
             event.b,

@@ -175,7 +175,7 @@ struct Course<'m> {
     clock: Clock,
     recording: Recording,
     /// Faults of which the first of each kind was shown.
-    shown: FaultLog,
+    displayed: FaultLog,
     /// The core that kept the machine's clock from moving, in words.
     culprit: Option<String>,
 }
@@ -199,7 +199,7 @@ impl<'m> Course<'m> {
             watch: Watch::new(ram, manifest, folder)?,
             clock,
             recording,
-            shown: FaultLog::default(),
+            displayed: FaultLog::default(),
             culprit: None,
         })
     }
@@ -289,7 +289,7 @@ impl<'m> Course<'m> {
                 observer.line(partition.map_or(crate::report::BOOT, name), text);
             }
             Sight::Fault { partition, fault } => {
-                if self.shown.add(*partition, fault) {
+                if self.displayed.add(*partition, fault) {
                     let partition = &self.manifest.partitions[*partition];
                     let fault = fault_report(partition, fault, &self.clock);
                     observer.notice(&fault.sentence());
@@ -325,11 +325,11 @@ impl<'m> Course<'m> {
         if started {
             return Ok(());
         }
-        let said = self.recording.first_lines().join("; ");
-        let message = if said.is_empty() {
+        let output = self.recording.first_lines().join("; ");
+        let message = if output.is_empty() {
             "the machine said nothing".into()
         } else {
-            said
+            output
         };
         Err(RunError::BootFailed { message })
     }
@@ -349,7 +349,7 @@ impl<'m> Course<'m> {
         let comparable =
             ended == Ended::Length && kind != Kind::Emulated && whole && host_timed.is_none();
         let recording = &self.recording;
-        let snapshots = self.watch.snapshot(manifest);
+        let faults = recording.faults().reports(manifest, &self.clock);
         let mut report = Report {
             system: manifest.name.clone(),
             image: manifest.digest.clone(),
@@ -362,12 +362,14 @@ impl<'m> Course<'m> {
             digest: comparable.then(|| recording.digests().total()),
             digests: recording.digests().by_source(),
             host_timed,
-            partitions: partition_reports(manifest, &snapshots, &self.clock),
+            partitions: partition_reports(manifest, &self.watch.snapshot(manifest), &self.clock),
             channels: recording.channels(),
             paths: recording.paths(&self.clock),
             tasks: recording.tasks(&self.clock),
             tracking: recording.tracking(),
-            faults: recording.faults().reports(manifest, &self.clock),
+            events: recording.events(&faults),
+            unlisted: recording.unlisted(),
+            faults,
             refused: refused_reports(manifest, self.ram),
             missed,
             executing: executed
@@ -389,11 +391,11 @@ impl<'m> Course<'m> {
             }
         }
         for partition in &mut report.partitions {
-            let own = report
+            let of_partition = report
                 .faults
                 .iter()
                 .filter(|fault| fault.partition == partition.name);
-            let components = own.filter(|fault| fault.cause == COMPONENT && !fault.ended);
+            let components = of_partition.filter(|fault| fault.cause == COMPONENT && !fault.ended);
             partition.component_faults = components.map(|fault| fault.count).sum();
         }
         report.verdict = judge(&report, manifest);

@@ -22,7 +22,7 @@ pub(super) struct Progress {
     newest_ns: u64,
     rtc_s: u64,
     moved: Instant,
-    asked: Instant,
+    queried_at: Instant,
 }
 
 impl Progress {
@@ -37,7 +37,7 @@ impl Progress {
             newest_ns: 0,
             rtc_s: 0,
             moved: now,
-            asked: now,
+            queried_at: now,
         })
     }
 
@@ -72,7 +72,7 @@ impl Progress {
     }
 
     fn is_quiet(&self) -> bool {
-        self.standstill() > QUIET && self.asked.elapsed() > QUIET
+        self.standstill() > QUIET && self.queried_at.elapsed() > QUIET
     }
 
     /// Reads the real-time clock. The end of a run must be confirmed; otherwise a missing answer is no error.
@@ -87,7 +87,7 @@ impl Progress {
             true => machine.register(pa).map(Some),
             false => machine.glance(pa),
         };
-        self.asked = Instant::now();
+        self.queried_at = Instant::now();
         let Some(now_s) = answer? else {
             return Ok(None);
         };

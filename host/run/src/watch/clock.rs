@@ -14,7 +14,7 @@ const SECOND_NS: u128 = 1_000_000_000;
 pub struct Clock {
     counter_hz: u64,
     newest_ticks: u64,
-    by: Option<usize>,
+    source: Option<usize>,
     liars: BTreeSet<usize>,
 }
 
@@ -25,16 +25,16 @@ impl Clock {
         Self {
             counter_hz,
             newest_ticks: 0,
-            by: None,
+            source: None,
             liars: BTreeSet::new(),
         }
     }
 
-    /// Partition `by` says that it is `ticks`.
-    pub fn hear(&mut self, by: usize, ticks: u64) {
-        if ticks > self.newest_ticks && !self.liars.contains(&by) {
+    /// Partition `source` says that it is `ticks`.
+    pub fn hear(&mut self, source: usize, ticks: u64) {
+        if ticks > self.newest_ticks && !self.liars.contains(&source) {
             self.newest_ticks = ticks;
-            self.by = Some(by);
+            self.source = Some(source);
         }
     }
 
@@ -48,7 +48,7 @@ impl Clock {
             return None;
         }
         self.newest_ticks = least;
-        let liar = self.by.take();
+        let liar = self.source.take();
         self.liars.extend(liar);
         liar
     }

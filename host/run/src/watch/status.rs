@@ -47,7 +47,7 @@ impl StatusReader {
             return 0;
         }
         let first = (before + 1).max((faults + 1).saturating_sub(LOG_RECORDS as u64));
-        let known = records.len();
+        let count = records.len();
         let mut seen = first - 1;
         for sequence in first..=faults {
             match self.record(ram, cause, sequence) {
@@ -58,7 +58,7 @@ impl StatusReader {
             seen = sequence;
         }
         self.seen[cause] = seen;
-        seen - before - (records.len() - known) as u64
+        seen - before - (records.len() - count) as u64
     }
 
     const fn log_pa(&self, cause: usize) -> u64 {

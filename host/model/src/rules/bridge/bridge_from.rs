@@ -16,13 +16,13 @@ fn check(draft: &Draft, report: &mut Report) {
     for (_, bridge) in draft.bridges() {
         for import in &bridge.imports {
             let name = &import.name;
-            if let (Some(from), Some(topic)) = (import.from.given(), import.topic.name.given()) {
+            if let (Some(from), Some(topic)) = (import.from.given(), import.topic.topic.given()) {
                 let message = format!("`{}` comes from two places", name.value);
                 let found = RULE.at(&topic.span, message).here("a topic");
                 let found = found.label(&from.span, "an endpoint");
                 report.add(found.help("leave one of them out"));
             }
-            if import.from.is_absent() && import.topic.name.is_absent() {
+            if import.from.is_absent() && import.topic.topic.is_absent() {
                 let message = format!("the source of `{}` is missing", name.value);
                 let found = RULE
                     .at(&name.span, message)

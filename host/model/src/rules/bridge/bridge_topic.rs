@@ -24,12 +24,11 @@ type Problem = (Span, String, String);
 fn check(solution: &Solution<'_>, report: &mut Report) {
     let draft = solution.draft;
     for (partition, bridge) in draft.bridges() {
-        let published = bridge.publish.iter().map(|one| (&one.name, &one.topic));
-        let taken = bridge.imports.iter().map(|one| (&one.name, &one.topic));
-        for (name, topic) in published.chain(taken) {
+        let imported = bridge.imports.iter().map(|import| &import.topic);
+        for topic in bridge.publish.iter().chain(imported) {
             let found = problems(topic);
             let sound = found.is_empty();
-            let unfit = || unfit(draft, partition, name, topic);
+            let unfit = || unfit(draft, partition, topic);
             for (span, message, help) in found.into_iter().chain(sound.then(unfit).flatten()) {
                 report.add(RULE.at(&span, message).help(help));
             }
@@ -42,7 +41,7 @@ fn check(solution: &Solution<'_>, report: &mut Report) {
 
 /// Errors in its words.
 fn problems(topic: &TopicDraft) -> Vec<Problem> {
-    let name = topic.name.given().filter(|name| !is_topic(&name.value));
+    let name = topic.topic.given().filter(|name| !is_topic(&name.value));
     let name = name.map(|name| {
         (
             name.span.clone(),
@@ -50,10 +49,10 @@ fn problems(topic: &TopicDraft) -> Vec<Problem> {
             "`/` and parts of letters, digits and `_`, such as `/car/speed`".to_owned(),
         )
     });
-    let alone = [&topic.name, &topic.kind];
+    let alone = [&topic.topic, &topic.kind];
     let alone = match alone.map(|field| field.is_absent()) {
         [false, true] => topic
-            .name
+            .topic
             .span()
             .map(|span| (span, "has no type", "`type = \"std_msgs/msg/Float64\"`")),
         [true, false] => topic
@@ -63,7 +62,7 @@ fn problems(topic: &TopicDraft) -> Vec<Problem> {
         _ => None,
     };
     let alone = alone.map(|(span, what, add)| {
-        let given = [&topic.name, &topic.kind]
+        let given = [&topic.topic, &topic.kind]
             .into_iter()
             .find_map(|field| field.value());
         let given = given.unwrap_or_default();
@@ -105,13 +104,8 @@ fn kind(topic: &TopicDraft) -> Option<Problem> {
 }
 
 /// Mismatch between its messages and the channel or pipe.
-fn unfit(
-    draft: &Draft,
-    partition: &PartitionDraft,
-    name: &At<String>,
-    topic: &TopicDraft,
-) -> Option<Problem> {
-    let kind = topic.kind.given()?;
+fn unfit(draft: &Draft, partition: &PartitionDraft, topic: &TopicDraft) -> Option<Problem> {
+    let (name, kind) = (&topic.name, topic.kind.given()?);
     let layout = topic.type_of()?.layout();
     let Layout { bytes, align } = layout;
     let (carries, help) = match draft.channel(&name.value) {

@@ -20,9 +20,13 @@ fn check(draft: &Draft, report: &mut Report) {
     let programs = members.iter().flatten().filter(|member| member.program);
     let programs: Vec<_> = programs.map(|member| member.name.as_str()).collect();
     for (partition, component) in super::all(draft) {
-        let sources = [&component.built, &component.file, &component.folder];
+        let sources = [
+            &component.image.built,
+            &component.image.file,
+            &component.image.folder,
+        ];
         let given: Vec<_> = sources.into_iter().filter_map(Field::span).collect();
-        match (given.as_slice(), &component.built) {
+        match (given.as_slice(), &component.image.built) {
             ([], _) => report.add(
                 RULE.at(
                     &component.name.span,
@@ -52,10 +56,11 @@ fn check(draft: &Draft, report: &mut Report) {
             _ => {}
         }
         let file = component
+            .image
             .file
             .given()
             .filter(|file| !draft.path(file).is_file());
-        let folder = component.folder.given();
+        let folder = component.image.folder.given();
         let folder = folder.filter(|folder| !draft.path(folder).is_dir());
         for (missing, what) in [(file, "file"), (folder, "folder")] {
             if let Some(name) = missing {

@@ -17,7 +17,7 @@ crate::rules::declaration::rule! {
 
 fn check(draft: &Draft, report: &mut Report) {
     for (partition, component) in super::all(draft) {
-        let folder = component.folder.given();
+        let folder = component.image.folder.given();
         let runtime = folder.and_then(|folder| Some((folder, Runtime::of(&draft.path(folder))?)));
         let Some((folder, runtime)) = runtime else {
             continue;

@@ -29,7 +29,7 @@ fn check(draft: &Draft, report: &mut Report) {
 }
 
 fn problem(component: &ComponentDraft, drives: bool) -> Option<(Span, &'static str, &'static str)> {
-    let limits = [&component.restart_limit, &component.restart_per];
+    let limits = [&component.restart.limit, &component.restart.per];
     let budget = limits.into_iter().find_map(|field| field.span());
     let restarts = component.on_fault.value() == Some(OnFault::Restart);
     if restarts && !component.has_thread() {

@@ -14,7 +14,11 @@ crate::rules::declaration::rule! {
 fn check(draft: &Draft, report: &mut Report) {
     for (partition, component) in super::all(draft) {
         if !is_compiled(draft, component) {
-            let lists = [&component.sources, &component.include, &component.define];
+            let lists = [
+                &component.image.sources,
+                &component.image.include,
+                &component.image.define,
+            ];
             if let Some(list) = lists.into_iter().find_map(|list| list.given()) {
                 let message = format!("`{}` has no C files", component.path(partition));
                 let help = "name a `folder` of C or C++ files beside it, or leave it out";
@@ -23,7 +27,7 @@ fn check(draft: &Draft, report: &mut Report) {
             }
             continue;
         }
-        for item in items(&component.sources) {
+        for item in items(&component.image.sources) {
             let path = draft.path(item);
             if !path.is_file() && c_files(&path).is_empty() {
                 let message = format!("there are no C or C++ files at `{}`", item.value);
@@ -32,14 +36,14 @@ fn check(draft: &Draft, report: &mut Report) {
                 report.add(RULE.at(&item.span, message).here(here).help(help));
             }
         }
-        for item in items(&component.include) {
+        for item in items(&component.image.include) {
             if !draft.path(item).is_dir() {
                 let message = format!("there is no folder `{}`", item.value);
                 let help = "relative names start from the folder of the description";
                 report.add(RULE.at(&item.span, message).here("no headers").help(help));
             }
         }
-        for item in items(&component.define) {
+        for item in items(&component.image.define) {
             if !is_macro(&item.value) {
                 let message = format!("`{}` defines no macro", item.value);
                 let help = "write `NAME` or `NAME=VALUE`; a name has letters, digits and `_`, and begins with no digit";
@@ -51,12 +55,12 @@ fn check(draft: &Draft, report: &mut Report) {
 
 /// Returns whether the component is a folder of C files; yes where the folder is broken.
 fn is_compiled(draft: &Draft, component: &ComponentDraft) -> bool {
-    match component.folder.given() {
+    match component.image.folder.given() {
         Some(folder) => {
             let path = draft.path(folder);
             !path.is_dir() || Runtime::of(&path).is_some()
         }
-        None => !component.folder.is_absent(),
+        None => !component.image.folder.is_absent(),
     }
 }
 

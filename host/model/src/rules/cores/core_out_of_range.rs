@@ -13,7 +13,7 @@ crate::rules::declaration::rule! {
 
 fn check(draft: &Draft, report: &mut Report) {
     let Some(board) = &draft.board else { return };
-    let Some(cores) = draft.cores.or(board.cores.len() as u64) else {
+    let Some(cores) = draft.system.cores.or(board.cores.len() as u64) else {
         return;
     };
     for core in draft

@@ -14,6 +14,7 @@ crate::rules::declaration::rule! {
 fn check(draft: &Draft, report: &mut Report) {
     let Some(board) = &draft.board else { return };
     if let Some(cores) = draft
+        .system
         .cores
         .given()
         .filter(|cores| cores.value > board.cores.len() as u64)
@@ -27,7 +28,7 @@ fn check(draft: &Draft, report: &mut Report) {
             .help(format!("it has {} at most", board.cores.len())),
         );
     }
-    let available = draft.cores.or(board.cores.len() as u64).unwrap_or(0);
+    let available = draft.system.cores.or(board.cores.len() as u64).unwrap_or(0);
     let counts = draft
         .partitions
         .iter()

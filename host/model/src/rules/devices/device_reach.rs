@@ -63,8 +63,8 @@ fn out_of_reach(pcie: &Pcie) -> Option<(&'static str, u64)> {
         ("guest_ports", pcie.guest_ports, pcie.ports[1]),
         ("guest_memory", pcie.guest_memory, pcie.memory[1]),
     ];
-    let mut beyond = parts
+    let mut unreachable = parts
         .into_iter()
         .filter(|(_, at, size)| at.saturating_add(*size) > RAM);
-    beyond.next().map(|(key, at, _)| (key, at))
+    unreachable.next().map(|(key, at, _)| (key, at))
 }

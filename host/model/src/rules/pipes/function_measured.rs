@@ -14,7 +14,7 @@ crate::rules::declaration::rule! {
 }
 
 fn check(draft: &Draft, report: &mut Report) {
-    let margin = draft.margin.or(MARGIN).unwrap_or(MARGIN);
+    let margin = draft.system.margin.or(MARGIN).unwrap_or(MARGIN);
     for (partition, function, measured) in measured_wcet::functions(draft) {
         let (Some(wcet), Some(measured)) = (function.wcet.given(), measured) else {
             continue;

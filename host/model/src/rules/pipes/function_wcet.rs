@@ -15,7 +15,7 @@ fn check(draft: &Draft, report: &mut Report) {
     for (partition, function, _) in measured_wcet::functions(draft) {
         if function.wcet.is_absent() {
             let name = format!("{}.{}", partition.name.value, function.name.value);
-            let help = match draft.profile.is_absent() {
+            let help = match draft.system.profile.is_absent() {
                 true => {
                     "write `wcet = \"100 us\"`; or name a file, `profile = \"profile.toml\"` in [system], and have `bulkhead profile` fill it"
                 }

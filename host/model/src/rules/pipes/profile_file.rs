@@ -12,7 +12,7 @@ crate::rules::declaration::rule! {
 }
 
 fn check(draft: &Draft, report: &mut Report) {
-    if let (Named::Unread(why), Some(name)) = (&draft.measured, draft.profile.given()) {
+    if let (Named::Unread(why), Some(name)) = (&draft.measured, draft.system.profile.given()) {
         report.add(
             RULE.at(&name.span, format!("`{}` cannot be used", name.value))
                 .here(why.clone())

@@ -17,7 +17,7 @@ fn check(draft: &Draft, report: &mut Report) {
         .iter()
         .filter(|one| one.heartbeat.is_absent())
     {
-        if let Some(action) = partition.actions[Cause::Hang as usize].given() {
+        if let Some(action) = partition.actions()[Cause::Hang as usize].given() {
             let message = format!(
                 "`{}` has no heartbeat that could be watched",
                 partition.name.value

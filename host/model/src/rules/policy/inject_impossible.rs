@@ -22,7 +22,7 @@ const CAUSES: &[(Cause, &str)] = &[
 fn check(draft: &Draft, report: &mut Report) {
     for partition in &draft.partitions {
         for (cause, what) in CAUSES {
-            let action = partition.actions[*cause as usize].given();
+            let action = partition.actions()[*cause as usize].given();
             if let Some(action) = action.filter(|action| action.value == Action::Inject) {
                 report.add(
                     RULE.at(

@@ -12,7 +12,7 @@ crate::rules::declaration::rule! {
 
 fn check(draft: &Draft, report: &mut Report) {
     if draft.partitions.is_empty() && !draft.partitions_broken {
-        let span = draft.name.span().cloned().unwrap_or(0..0);
+        let span = draft.system.name.span().cloned().unwrap_or(0..0);
         report.add(
             RULE.at(&span, "the system has no partition")
                 .help("add `[partition.NAME]` with kind, criticality, memory and image"),

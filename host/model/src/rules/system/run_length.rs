@@ -14,7 +14,7 @@ crate::rules::declaration::rule! {
 const LONGEST: u64 = 86_400_000_000_000;
 
 fn check(draft: &Draft, report: &mut Report) {
-    let Some(length) = draft.run_for.given() else {
+    let Some(length) = draft.run.length.given() else {
         return;
     };
     if !(1..=LONGEST).contains(&length.value) {

@@ -15,11 +15,12 @@ fn check(draft: &Draft, report: &mut Report) {
     if draft.partitions_broken {
         return;
     }
-    for name in items(&draft.waive) {
+    for name in items(&draft.run.waive) {
         let first = name.value.split('/').next().unwrap_or_default();
         let is_partition = draft.partitions.iter().any(|one| one.name.value == first);
         if is_partition
             || draft
+                .system
                 .name
                 .value()
                 .is_some_and(|system| *system == name.value)

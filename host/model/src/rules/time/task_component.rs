@@ -20,8 +20,9 @@ fn check(draft: &Draft, report: &mut Report) {
             let scheduler = partition.scheduler(core);
             let runs_pipes =
                 !partition.functions.is_empty() && partition.runs_stages(core.unwrap_or(0));
-            scheduler
-                .is_some_and(|one| runs_pipes || one.built.value().as_deref() == Some(SCHEDULER))
+            scheduler.is_some_and(|one| {
+                runs_pipes || one.image.built.value().as_deref() == Some(SCHEDULER)
+            })
         };
         let executed = |name: &String| {
             let names = partition.components.iter();

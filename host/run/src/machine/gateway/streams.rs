@@ -33,7 +33,7 @@ pub(super) struct Patience {
     /// Without a sign of life from the device for so long it is asked for one, …
     pub(super) silence: Duration,
     /// … and then it is gone.
-    pub(super) gone: Duration,
+    pub(super) death: Duration,
     /// How long the device may leave its half open without a word when the host has closed the other.
     pub(super) half_open: Duration,
 }
@@ -42,7 +42,7 @@ impl Patience {
     /// Outlasts a guest that is busy, and not one that started anew.
     pub(super) const USUAL: Self = Self {
         silence: Duration::from_secs(5),
-        gone: Duration::from_secs(20),
+        death: Duration::from_secs(20),
         half_open: Duration::from_secs(60),
     };
 }
@@ -73,7 +73,7 @@ struct Stream {
     /// Since when nothing more comes from the host, or nothing came from the device behind that.
     ended: Option<Instant>,
     /// The host was told that nothing more comes from the device.
-    told: bool,
+    is_notified: bool,
 }
 
 impl Streams {
@@ -122,14 +122,14 @@ impl Streams {
         let open = self.open.iter().filter_map(|stream| {
             let socket = self.sockets.get::<Socket<'_>>(stream.socket);
             let reads = socket.can_send() && stream.ended.is_none();
-            let wanted = [
+            let flags = [
                 (reads, PollFlags::POLLIN),
                 (socket.can_recv(), PollFlags::POLLOUT),
             ];
-            let wanted = wanted.into_iter().filter(|(is, _)| *is);
-            let wanted = wanted.fold(PollFlags::empty(), |all, (_, one)| all | one);
+            let flags = flags.into_iter().filter(|(is, _)| *is);
+            let flags = flags.fold(PollFlags::empty(), |all, (_, one)| all | one);
             // A connection that nothing can be done about would be reported as closed again and again.
-            (!wanted.is_empty()).then(|| (stream.host.as_fd(), wanted))
+            (!flags.is_empty()).then(|| (stream.host.as_fd(), flags))
         });
         [(self.listener.as_fd(), PollFlags::POLLIN)]
             .into_iter()
@@ -213,7 +213,7 @@ impl Streams {
         let mut socket = Socket::new(take, give);
         socket.set_nagle_enabled(false);
         socket.set_keep_alive(Some(self.patience.silence.into()));
-        socket.set_timeout(Some(self.patience.gone.into()));
+        socket.set_timeout(Some(self.patience.death.into()));
         self.last = self.free_port();
         let context = self.interface.context();
         socket
@@ -223,7 +223,7 @@ impl Streams {
             host,
             socket: self.sockets.add(socket),
             ended: None,
-            told: false,
+            is_notified: false,
         });
         Some(())
     }
@@ -277,8 +277,8 @@ impl Stream {
             socket.state(),
             State::CloseWait | State::LastAck | State::Closing | State::TimeWait
         );
-        if ends && !self.told {
-            self.told = true;
+        if ends && !self.is_notified {
+            self.is_notified = true;
             return self.host.shutdown(Shutdown::Write);
         }
         Ok(())

@@ -129,8 +129,8 @@ fn a_request_on_the_wire_learns_the_gateways_address() {
         )
     };
     let other = Ipv4Addr::new(10, 0, 2, 3);
-    for asked in [other, ADDRESS] {
-        setting.emulator.send(&question(asked)).expect("sent");
+    for address in [other, ADDRESS] {
+        setting.emulator.send(&question(address)).expect("sent");
     }
     let frame = setting.frame();
     assert_eq!(frame.dst_addr(), CARD);

@@ -19,7 +19,7 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// So short that a test can wait for it.
 const SHORT: Patience = Patience {
     silence: Duration::from_millis(300),
-    gone: Duration::from_millis(1500),
+    death: Duration::from_millis(1500),
     half_open: Duration::from_millis(1500),
 };
 
@@ -113,9 +113,9 @@ fn behave(manner: Manner, socket: &mut Socket<'_>) {
         Manner::Echoes => {
             while socket.can_recv() && socket.can_send() {
                 let room = socket.send_capacity() - socket.send_queue();
-                let mut said = vec![0; room];
-                let length = socket.recv_slice(&mut said).expect("it can");
-                socket.send_slice(&said[..length]).expect("it can");
+                let mut data = vec![0; room];
+                let length = socket.recv_slice(&mut data).expect("it can");
+                socket.send_slice(&data[..length]).expect("it can");
             }
             if socket.state() == State::CloseWait && !socket.can_recv() {
                 socket.close();
@@ -198,10 +198,10 @@ fn all_that_is_said_comes_back_in_order_and_ends() {
     let all: Vec<u8> = (0..1_000_000_u32)
         .map(|number| (number / 7) as u8)
         .collect();
-    let said = all.clone();
+    let data = all.clone();
     let mut writes = stream.try_clone().expect("a handle");
     let writer = thread::spawn(move || {
-        writes.write_all(&said).expect("taken");
+        writes.write_all(&data).expect("taken");
         writes.shutdown(Shutdown::Write).expect("it is open");
     });
     let mut heard = Vec::new();
