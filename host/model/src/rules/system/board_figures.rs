@@ -35,9 +35,8 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
     };
     for fault in counter(board)
         .into_iter()
-        .chain(name(board))
         .chain(cache(table))
-        .chain(board.devices.iter().flat_map(device))
+        .chain(board.devices.iter().filter_map(device))
         .chain(missing_costs(board, table))
         .chain(board.costs.iter().flat_map(costs))
     {
@@ -72,19 +71,6 @@ fn counter(board: &Board) -> Option<Fault> {
     })
 }
 
-fn name(board: &Board) -> Option<Fault> {
-    let is_plain = |one: char| one.is_ascii_lowercase() || one.is_ascii_digit() || one == '-';
-    let starts = board.name.starts_with(|one: char| one.is_ascii_lowercase());
-    let is_name = starts && board.name.chars().all(is_plain);
-    (!is_name).then(|| {
-        fault(
-            "name",
-            format!("`{}` is no name for a board", board.name),
-            "small letters, digits and dashes: the name of the file without `.toml`",
-        )
-    })
-}
-
 fn cache(table: &Table) -> Option<Fault> {
     let section = Section::of(table, "cache");
     let [size, ways, line] = ["size", "ways", "line"].map(|key| section.number(key).value());
@@ -107,28 +93,16 @@ fn cache(table: &Table) -> Option<Fault> {
     })
 }
 
-fn device(device: &crate::board::Device) -> Vec<Fault> {
-    let mut faults = Vec::new();
+fn device(device: &crate::board::Device) -> Option<Fault> {
     let [least, most] = DEVICE_CLOCK;
-    if let Some(hz) = device.clock_hz
-        && !(least..=most).contains(&hz.into())
-    {
-        faults.push(fault(
+    let hz = device.clock_hz?;
+    (!(least..=most).contains(&hz.into())).then(|| {
+        fault(
             format!("device.{}.clock_hz", device.name),
             format!("`{}` has a clock of {hz} Hz", device.name),
             format!("from {least} to {most}"),
-        ));
-    }
-    if let Some(bytes) = device.bank_width
-        && !bytes.is_power_of_two()
-    {
-        faults.push(fault(
-            format!("device.{}.bank_width", device.name),
-            format!("a word of `{}` has {bytes} bytes", device.name),
-            "1, 2, 4 or 8",
-        ));
-    }
-    faults
+        )
+    })
 }
 
 /// Without one of its numbers no overhead would be counted at all.

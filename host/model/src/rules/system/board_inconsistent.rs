@@ -24,7 +24,7 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
             tell(path, message.to_owned());
         }
     }
-    for (path, message) in names(board).into_iter().chain(cache_fault(table)) {
+    for (path, message) in names(board) {
         tell(path, message);
     }
     let all = occupied(board, table);
@@ -130,23 +130,6 @@ fn names(board: &Board) -> Vec<(&'static str, String)> {
 pub(super) fn is_node_name(name: &str) -> bool {
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     !name.is_empty() && !name.starts_with(['-', '.']) && name.chars().all(is_part)
-}
-
-/// Pages that compete for a way are found by address bits, so that a way is a power of two.
-fn cache_fault(table: &Table) -> Option<(&'static str, String)> {
-    let cache = Section::of(table, "cache");
-    let number = |key| cache.number(key).value();
-    let (size, ways, line) = (number("size")?, number("ways")?, number("line")?);
-    let way = size / ways.max(1);
-    if !line.is_power_of_two() {
-        return Some(("cache.line", "a line is a power of two".into()));
-    }
-    if way * ways != size || !way.is_power_of_two() || way < line {
-        let message =
-            format!("{ways} ways of a power of two, of whole lines, do not make {size} bytes");
-        return Some(("cache.size", message));
-    }
-    None
 }
 
 /// Returns `true` if no physical address of the board is that large.
