@@ -157,10 +157,6 @@ fn partition(
             input: region(plan, Purpose::ConsoleIn(id))?,
         }),
     };
-    let traces = match partition.trace {
-        0 => Vec::new(),
-        _ => recorders(partition, region(plan, Purpose::Trace(id))?),
-    };
     Ok(PartitionManifest {
         name: partition.name.clone(),
         kind: kind_of(partition.kind).into(),
@@ -179,7 +175,7 @@ fn partition(
         status: plan.machine.pa(Purpose::Status(id))?.0,
         heartbeat: heartbeat(&plan.machine, id)?.0,
         console,
-        traces,
+        traces: recorders(plan, partition, id)?,
         component_log: plan
             .machine
             .region(Purpose::ComponentLog(id))
@@ -334,12 +330,20 @@ fn deadlines(partition: &Partition) -> BTreeMap<String, u64> {
 }
 
 /// The recorders of a partition, in its trace.
-fn recorders(partition: &Partition, trace: Region) -> Vec<Region> {
+fn recorders(
+    plan: &Plan,
+    partition: &Partition,
+    id: PartitionId,
+) -> Result<Vec<Region>, PlanError> {
+    if partition.trace == 0 {
+        return Ok(Vec::new());
+    }
+    let trace = region(plan, Purpose::Trace(id))?;
     let size = partition.recorder_bytes();
     let count = partition.trace_owners();
     let recorder = |number| Region {
         pa: trace.pa + number * size,
         size,
     };
-    (0..count).map(recorder).collect()
+    Ok((0..count).map(recorder).collect())
 }

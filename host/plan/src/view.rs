@@ -222,12 +222,12 @@ impl StartBuilder<'_> {
         let Image::Components(components) = &partition.image else {
             return Ok(());
         };
-        let archives = image.pieces.iter().filter_map(|piece| {
+        let mut archives = image.pieces.iter().filter_map(|piece| {
             let (archive, _) = Archive::ref_from_prefix(&piece.bytes).ok()?;
             (archive.magic == ARCHIVE_MAGIC).then_some((piece, archive))
         });
         let pages = GuestPage::ref_from_prefix(page);
-        let (Some((piece, archive)), Ok((page, _))) = (archives.last(), pages) else {
+        let (Some((piece, archive)), Ok((page, _))) = (archives.next_back(), pages) else {
             return Ok(());
         };
         let is = |number: usize, name: &str| {
