@@ -266,7 +266,7 @@ mod tests {
     fn ids(text: &str) -> Vec<&'static str> {
         let (mut table, _) = document::parse(text, 0);
         let mut report = Report::default();
-        check(&mut table, DESCRIPTION, false, &mut report);
+        check(&mut table, DESCRIPTION, None, &mut report);
         report
             .finish(&std::sync::Arc::default())
             .iter()
@@ -302,7 +302,7 @@ mod tests {
                 let (mut table, errors) = document::parse(&text, 0);
                 assert!(errors.is_empty(), "{text}");
                 let mut report = Report::default();
-                check(&mut table, registry, false, &mut report);
+                check(&mut table, registry, None, &mut report);
                 let found = report.finish(&std::sync::Arc::default());
                 assert!(found.is_empty(), "{text}{found:?}");
             }

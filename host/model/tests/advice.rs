@@ -72,14 +72,19 @@ fn random(seed: u64) -> ([(&'static str, String); 3], Vec<String>) {
                 random.between(100, 450)
             ),
             format!("partition.control.task.loop.period={deadline} ms"),
-            "partition.control.component.pipes.provides=[\"threads\"]".to_owned(),
-            "partition.control.component.load.image.crate=bulkhead-task-load".to_owned(),
-            "partition.control.component.load.needs=[\"threads\"]".to_owned(),
-            "partition.control.component.load.tasks=[\"loop\"]".to_owned(),
         ]);
+        keys.extend(COMPONENT.map(str::to_owned));
     }
     (flows, keys)
 }
+
+/// The component that executes the task `loop`.
+const COMPONENT: [&str; 4] = [
+    "partition.control.component.pipes.provides=[\"threads\"]",
+    "partition.control.component.load.image.crate=bulkhead-task-load",
+    "partition.control.component.load.needs=[\"threads\"]",
+    "partition.control.component.load.tasks=[\"loop\"]",
+];
 
 fn check(flows: &[(&str, String)], keys: &[String]) -> Result<(), Vec<Diagnostic>> {
     let flows = flows

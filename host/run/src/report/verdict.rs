@@ -113,19 +113,8 @@ pub(crate) fn judge(report: &Report, manifest: &Manifest) -> Verdict {
             .iter()
             .map(|one| finding(&one.partition, one.sentence())),
     );
-    findings.extend(report.paths.iter().flat_map(|path| {
-        let subject = format!("{}/{}", path.partition, path.name);
-        let mut broken = path.broken(report.kind != Kind::Emulated);
-        if path.delivered == 0
-            && let Some(first) = broken.first_mut()
-        {
-            first.push_str(&at_the_end(&report.executing, &path.partition));
-        }
-        let is_injected = injections.precedes(&path.partition, path.broken_s);
-        broken
-            .into_iter()
-            .map(move |what| finding(&subject, what).injected(is_injected))
-    }));
+    let paths = report.paths.iter();
+    findings.extend(paths.flat_map(|path| path_findings(report, path, &injections)));
     let tasks = report.tasks.iter();
     let tasks = tasks.filter_map(|task| match report.kind {
         Kind::Emulated => untimed(task, report.length_s),
@@ -154,6 +143,24 @@ pub(crate) fn judge(report: &Report, manifest: &Manifest) -> Verdict {
         is_untimed: report.kind == Kind::Emulated,
         ..sort(findings, manifest)
     }
+}
+
+/// Returns what a path has broken.
+fn path_findings(
+    report: &Report,
+    path: &PathReport,
+    injections: &Injections<'_>,
+) -> impl Iterator<Item = Finding> + use<> {
+    let subject = format!("{}/{}", path.partition, path.name);
+    let mut broken = path.broken(report.kind != Kind::Emulated);
+    if path.delivered == 0
+        && let Some(first) = broken.first_mut()
+    {
+        first.push_str(&at_the_end(&report.executing, &path.partition));
+    }
+    let is_injected = injections.precedes(&path.partition, path.broken_s);
+    let broken = broken.into_iter();
+    broken.map(move |what| finding(&subject, what).injected(is_injected))
 }
 
 /// Returns a finding if no guarantee shows whether the programs of a partition on the kernel, or of a Linux without the agent,
@@ -619,31 +626,6 @@ mod tests {
             state: "up".into(),
             ..PartitionReport::default()
         };
-        let starting = PartitionReport {
-            state: "starting".into(),
-            since_s: 5.5,
-            announced: true,
-            ..PartitionReport::default()
-        };
-        let linux = PartitionManifest {
-            announces: false,
-            heartbeat_ns: None,
-            ..description.clone()
-        };
-        // If the agent never starts, the partition never announces itself.
-        let with_agent = PartitionManifest {
-            has_agent: true,
-            ..linux.clone()
-        };
-        let mute = PartitionReport {
-            announced: false,
-            ..starting.clone()
-        };
-        assert_eq!(unannounced(20.0, &linux, &mute), None);
-        assert!(unannounced(20.0, &with_agent, &mute).is_some());
-        let at = |length_s| unannounced(length_s, &linux, &starting);
-        let late = "did not announce that it is up since its start at 5.500 s";
-        assert_eq!([at(9.0), at(10.0)], [None, Some(late.into())]);
         let silent = Report {
             partitions: vec![partition.clone()],
             ..report()
@@ -684,6 +666,35 @@ mod tests {
         };
         assert!(unjudged(&silent, &linux, &[]).is_some());
         assert_eq!(unjudged(&silent, &with_agent, &[]), None);
+    }
+
+    #[test]
+    fn a_partition_that_does_not_announce_itself_fails() {
+        let starting = PartitionReport {
+            state: "starting".into(),
+            since_s: 5.5,
+            announced: true,
+            ..PartitionReport::default()
+        };
+        let linux = PartitionManifest {
+            announces: false,
+            heartbeat_ns: None,
+            ..component(false)
+        };
+        // If the agent never starts, the partition never announces itself.
+        let with_agent = PartitionManifest {
+            has_agent: true,
+            ..linux.clone()
+        };
+        let mute = PartitionReport {
+            announced: false,
+            ..starting.clone()
+        };
+        assert_eq!(unannounced(20.0, &linux, &mute), None);
+        assert!(unannounced(20.0, &with_agent, &mute).is_some());
+        let at = |length_s| unannounced(length_s, &linux, &starting);
+        let late = "did not announce that it is up since its start at 5.500 s";
+        assert_eq!([at(9.0), at(10.0)], [None, Some(late.into())]);
     }
 
     /// Judges a run with these faults of `control`, of which one was requested.
