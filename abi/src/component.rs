@@ -270,7 +270,7 @@ const _: () = assert!(
 pub mod boot {
     /// Component `x2`, of which the caller schedules the threads and has retired them, is made again.
     pub const RESTART: u64 = 0;
-    /// All applications of the calling core work, and the caller's own work ([`Wiring::has_work`]) has begun: once that holds
+    /// All applications of the calling core work, and the caller's own work ([`has_work`](super::Wiring::has_work)) has begun: once that holds
     /// for all cores, the partition is up.
     pub const READY: u64 = 1;
 }

@@ -284,6 +284,8 @@ fn board_with_streams() -> String {
             "\nstreams = 0 ",
             "\nrequester = \"bus\"\nstreams = 0x1_0000 ",
         ),
+        // Behind it, functions have the bridge's own requester ID.
+        ("\nbridge = \"pci-bridge,", "\nbridge = \"pcie-pci-bridge,"),
         (
             "dma = true\n",
             "dma = true\nstreams = [0x2_0040, 0x2_0041]\n",

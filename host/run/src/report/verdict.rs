@@ -865,7 +865,7 @@ mod tests {
     fn component(is_fault_foreseen: bool) -> PartitionManifest {
         let text = format!(
             r#"{{"name": "control", "kind": "rtos", "criticality": "A", "standby": null, "cores": [0], "memory": [], "link": 0,
-            "status": 0, "heartbeat": 0, "console": null, "trace": null, "doorbells": [], "foreseen": ["hang"], "components":
+            "status": 0, "heartbeat": 0, "console": null, "traces": [], "doorbells": [], "foreseen": ["hang"], "components":
             [{{"name": "filter", "program": null, "stack": 4096, "has_threads": false, "is_fault_foreseen": {is_fault_foreseen}, "has_heartbeat": true}}]}}"#
         );
         serde_json::from_str(&text).expect("a partition")
