@@ -39,6 +39,8 @@ pub(crate) struct Shell {
     /// One byte more than the longest line: a full buffer means that the line was too long.
     line: [u8; MAX_LINE + 1],
     filled: usize,
+    /// Bytes that were read and not taken, from the lowest on, and how many.
+    input: (u64, u8),
     /// Pipes that are ending, by bit, and the tick at which each was stopped.
     ending: u64,
     since: u64,
@@ -72,6 +74,7 @@ impl Shell {
             began: clock::now(),
             line: [0; MAX_LINE + 1],
             filled: 0,
+            input: (0, 0),
             ending: 0,
             since: 0,
         }
@@ -79,12 +82,15 @@ impl Shell {
 
     /// Executes what was entered, and reports which pipes have ended.
     pub(crate) fn poll(&mut self, timing: &Timing) {
-        while let Some(input) = read_input() {
-            for byte in input {
-                self.take(byte, timing);
-            }
+        // While the planner executes a command, the next ones wait in the console's ring.
+        while !planner::is_busy()
+            && let Some(byte) = self.next_byte()
+        {
+            self.take(byte, timing);
         }
-        self.follow_script(timing);
+        if !planner::is_busy() {
+            self.follow_script(timing);
+        }
         command_interface::poll(|text| self.execute(text, timing));
         if let (stopped @ 1.., since) = planner::stopping() {
             (self.ending, self.since) = (self.ending | stopped, since);
@@ -99,6 +105,16 @@ impl Shell {
                 say!("pipe {} rests after {took} us", pipe.name());
             }
         }
+    }
+
+    /// Takes the next byte that was entered.
+    fn next_byte(&mut self) -> Option<u8> {
+        if self.input.1 == 0 {
+            self.input = read_input();
+        }
+        let (bytes, count) = self.input;
+        self.input = (bytes >> 8, count.checked_sub(1)?);
+        Some(bytes as u8)
     }
 
     /// Executes the next scripted command that is due.
@@ -168,16 +184,17 @@ impl Shell {
     }
 }
 
-/// Bytes entered since the last call, if there are any.
-fn read_input() -> Option<impl Iterator<Item = u8>> {
+/// Bytes entered since the last call, from the lowest on, and how many.
+fn read_input() -> (u64, u8) {
     let slot = CONSOLE.load(Relaxed);
     if slot == 0 {
-        return None;
+        return (0, 0);
     }
     let reply = invoke(slot, [console::READ, 0, 0, 0, 0]);
-    let [count, bytes @ ..] = reply.value.to_le_bytes();
-    let is_read = reply.status == 0 && count != 0;
-    is_read.then(|| bytes.into_iter().take(count.into()))
+    match reply.status {
+        0 => (reply.value >> 8, reply.value as u8),
+        _ => (0, 0),
+    }
 }
 
 /// Finds a pipe that the planner is not changing.
@@ -221,8 +238,8 @@ fn leave(line: &[u8], timing: &Timing) {
         say!(
             "no flow can be typed in this partition: `spare_stages` in its description says how many stages may be"
         );
-    } else if !planner::leave(line) {
-        say!("the last command is not done yet: this one is not obeyed");
+    } else {
+        planner::leave(line);
     }
 }
 

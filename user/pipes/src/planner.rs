@@ -151,19 +151,16 @@ pub(crate) fn thread() -> u64 {
     THREAD.load(Relaxed)
 }
 
-/// Passes a command to the planner. Returns `false` if it is busy.
-pub(crate) fn leave(line: &[u8]) -> bool {
-    if BUSY.swap(true, Acquire) {
-        return false;
-    }
+/// Passes a command to the planner, which is idle ([`is_busy`]).
+pub(crate) fn leave(line: &[u8]) {
     let _kept = LINE.with(&CORE.threads, |place| {
         place.length = line.len();
         for (place, byte) in place.bytes.iter_mut().zip(line) {
             *place = *byte;
         }
     });
+    BUSY.store(true, Release);
     CORE.threads.wakeup(THREAD.load(Relaxed));
-    true
 }
 
 /// Wakes the planner if a partition that runs stages for this one has restarted.
