@@ -35,25 +35,13 @@ fn suffices(name: &str, system: &str, key: &str, too_small: &str) {
     assert!(text.lines().any(is_up), "{least} KiB: {text}{errors}");
 }
 
+/// One after the other, because a system has one folder of results.
 #[test]
-fn the_least_memory_of_a_partition_suffices() {
-    let key = "partition.control.memory";
-    suffices("least-memory", "systems/drive", key, "600 KiB");
-}
-
-#[test]
-fn the_least_memory_of_a_partition_on_several_cores_suffices() {
-    let key = "partition.control.memory";
-    suffices(
-        "least-memory-cores",
-        "tests/qemu/component-cores",
-        key,
-        "700 KiB",
-    );
-}
-
-#[test]
-fn the_least_memory_of_a_scheduler_suffices() {
-    let key = "partition.control.component.scheduler.memory";
-    suffices("least-scheduler", "systems/drive", key, "4 KiB");
+fn the_least_memory_suffices() {
+    let memory = "partition.control.memory";
+    let scheduler = "partition.control.component.scheduler.memory";
+    suffices("least-memory", "systems/drive", memory, "600 KiB");
+    suffices("least-scheduler", "systems/drive", scheduler, "4 KiB");
+    let cores = "tests/qemu/component-cores";
+    suffices("least-memory-cores", cores, memory, "700 KiB");
 }

@@ -107,7 +107,7 @@ const GUARANTEES: [Guarantee; 12] = [
     guarantee(
         "notify-across",
         "the same to another core and its wait, sum of both cores, half a round trip",
-        900.0,
+        930.0,
         &[("Linux RT, futex (quoted)", 9136.0)],
     ),
     guarantee(
