@@ -379,7 +379,7 @@ pub mod pipes {
     pub enum State {
         /// Its stages run.
         Runs = 0,
-        /// It was stopped, and its end of task is still on the way.
+        /// A pipe that was stopped, with stages that do not rest yet.
         Ends = 1,
         /// All its stages rest.
         Rests = 2,

@@ -22,7 +22,7 @@ static ANSWERS: [Mutex<Answer>; MAX_COMPONENTS] = [const {
 }; MAX_COMPONENTS];
 /// Number of the component that is answered.
 static CLIENT: AtomicU64 = AtomicU64::new(0);
-/// Index of the thread whose lines are the answer; 0: none.
+/// Index of the thread that prints the answer; 0: none.
 static SPEAKER: AtomicU64 = AtomicU64::new(0);
 
 impl Write for Answer {

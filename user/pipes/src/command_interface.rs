@@ -38,7 +38,7 @@ static CLIENTS: [Mutex<Client>; MAX_COMPONENTS] = [const {
 
 /// Components take turns.
 static TURN: Mutex<()> = Mutex::new(());
-/// Number of the component whose command is to be executed.
+/// Number of the component that requests a command.
 static CLIENT: AtomicU64 = AtomicU64::new(0);
 /// Index of its thread, which waits.
 static WAITER: AtomicU64 = AtomicU64::new(0);
@@ -139,7 +139,7 @@ fn execute(client: u64) -> u64 {
     executed.unwrap_or(UNKNOWN)
 }
 
-/// Number of the component whose command is to be executed.
+/// Number of the component that requests a command.
 fn client() -> usize {
     CLIENT.load(Relaxed) as usize % MAX_COMPONENTS
 }

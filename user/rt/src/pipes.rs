@@ -16,7 +16,7 @@ use bulkhead_abi::component::pipes::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused;
 
-/// What is known of a pipe.
+/// State and figures of a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PipeStatus {
     /// Its state.

@@ -484,6 +484,7 @@ mod tests {
                 function: "produce".into(),
                 file: Some("app/main.c".into()),
                 line: Some(12),
+                inlined_in: None,
             }),
             elr: 0x40_1234,
             ..FaultReport::default()

@@ -1,7 +1,7 @@
 //! Place of an instruction in the source of its program
 //!
 //! Executables are compiled with line tables. Of functions that were inlined into each other the innermost one with a line
-//! outside of Rust's libraries is the place.
+//! outside of Rust's libraries is the place; the outermost one is the function that a reader finds in the symbol table.
 
 use addr2line::Context;
 use addr2line::gimli::{Dwarf, EndianSlice, LittleEndian, SectionId};
@@ -24,6 +24,9 @@ pub struct Place {
     /// Line, from 1.
     #[serde(default)]
     pub line: Option<u32>,
+    /// The function into which the compiler inlined this one, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inlined_in: Option<Box<Self>>,
 }
 
 /// An executable that was read.
@@ -91,29 +94,24 @@ fn lines(file: &object::File<'_>, pc: u64) -> Option<Place> {
     };
     let context = Context::from_dwarf(Dwarf::load(section).ok()?).ok()?;
     let mut frames = context.find_frames(pc).skip_all_loads().ok()?;
-    let mut found = None;
+    let mut places = Vec::new();
     while let Ok(Some(frame)) = frames.next() {
         let function = frame.function.as_ref();
         let function = function.and_then(|name| name.demangle().ok());
         let location = frame.location.as_ref();
-        let place = Place {
+        places.push(Place {
             function: function.map(|name| without_hash(&name)).unwrap_or_default(),
             file: location.and_then(|at| at.file).map(near),
             line: location.and_then(|at| at.line),
-        };
-        let is_own = place.line.is_some_and(|line| line != 0)
-            && !place
-                .file
-                .as_ref()
-                .is_some_and(|file| file.starts_with(STANDARD_LIBRARY));
-        if is_own || found.is_none() {
-            found = Some(place);
-        }
-        if is_own {
-            break;
-        }
+            inlined_in: None,
+        });
     }
-    found.filter(|place| !place.function.is_empty())
+    let outermost = places.len().checked_sub(1)?;
+    let innermost = places.iter().position(Place::has_own_line).unwrap_or(0);
+    let inlined_in = (innermost < outermost).then(|| places.pop());
+    let mut place = places.swap_remove(innermost);
+    place.inlined_in = inlined_in.flatten().map(Box::new);
+    Some(place).filter(|place| !place.function.is_empty())
 }
 
 /// A symbol without its mangling.
@@ -136,13 +134,25 @@ fn near(path: &str) -> String {
     below.map_or_else(|_| path.to_owned(), |path| path.display().to_string())
 }
 
+impl Place {
+    /// Returns `true` if a line outside of Rust's libraries is known.
+    fn has_own_line(&self) -> bool {
+        let is_standard = |file: &String| file.starts_with(STANDARD_LIBRARY);
+        self.line.is_some_and(|line| line != 0) && !self.file.as_ref().is_some_and(is_standard)
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`", self.function)?;
         match (&self.file, self.line) {
-            (Some(file), Some(line)) => write!(f, " ({file}:{line})"),
-            (Some(file), None) => write!(f, " ({file})"),
-            _ => Ok(()),
+            (Some(file), Some(line)) => write!(f, " ({file}:{line})")?,
+            (Some(file), None) => write!(f, " ({file})")?,
+            _ => (),
+        }
+        match &self.inlined_in {
+            Some(outer) => write!(f, ", inlined in {outer}"),
+            None => Ok(()),
         }
     }
 }
@@ -171,8 +181,26 @@ mod tests {
         assert!(base >= symbol.address());
         let place = program.place(symbol.address()).expect("a place");
         assert!(place.function.contains("here"), "{place}");
+        assert_eq!(place.inlined_in, None, "{place}");
         assert_eq!(program.place(1), None);
         assert!(program.end().is_some_and(|end| end > symbol.address()));
+    }
+
+    #[test]
+    fn an_inlined_place_names_the_function_around_it() {
+        let named = |function: &str, line| Place {
+            function: function.into(),
+            file: Some("main.rs".into()),
+            line: Some(line),
+            inlined_in: None,
+        };
+        let mut place = named("now", 12);
+        assert_eq!(place.to_string(), "`now` (main.rs:12)");
+        place.inlined_in = Some(Box::new(named("turn", 83)));
+        assert_eq!(
+            place.to_string(),
+            "`now` (main.rs:12), inlined in `turn` (main.rs:83)"
+        );
     }
 
     #[test]

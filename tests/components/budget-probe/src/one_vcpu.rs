@@ -1,4 +1,4 @@
-//! Cost of a switch between two threads of one VCPU whose budget the kernel enforces
+//! Cost of a switch between two threads of one VCPU with a budget that the kernel enforces
 //!
 //! Each yields to the other: the decision and the switch, in user mode. Prints the grants that the kernel made meanwhile,
 //! too: none, because the budget in force does not change.
