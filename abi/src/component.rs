@@ -174,7 +174,9 @@ pub struct Wiring {
     /// [`crate::timing`].
     pub tasks: u32,
     /// 1: the component is a scheduler with work of its own, the stages of pipes, and reports when it works, as an application does.
-    pub has_work: u32,
+    pub has_work: u16,
+    /// Stacks for jobs of pipe functions ([`pipe_functions`]), behind those of its threads.
+    pub job_stacks: u16,
     /// First page and pages of the partition's trace into which it records, where it owns the trace; each owner has a recorder of its
     /// own.
     pub trace: [u32; 2],
@@ -186,11 +188,17 @@ impl Wiring {
     pub const fn threads(&self) -> u32 {
         (self.priority != NO_THREAD) as u32 + self.tasks.count_ones()
     }
+
+    /// Returns the number of its stacks: one for each thread, and those for jobs.
+    #[must_use]
+    pub const fn stacks(&self) -> u32 {
+        self.threads() + self.job_stacks as u32
+    }
 }
 
 const _: () = assert!(MAX_INTERFACES <= 16 && MAX_COMPONENTS <= 16 && MAX_TASKS <= 16);
 
-/// Upper end of the stack of a component's thread of that number, from 0. The page below each stack is not mapped.
+/// Upper end of a component's stack of that number: those of its threads from 0, then those for jobs. The page below each stack is not mapped.
 #[must_use]
 pub const fn stack_top(thread: u64, stack_pages: u64) -> u64 {
     STACK_TOP - thread * (stack_pages + 1) * PAGE_SIZE
@@ -388,6 +396,74 @@ pub mod pipes {
     impl State {
         /// All of them, by number.
         pub const ALL: [Self; 3] = [Self::Runs, Self::Ends, Self::Rests];
+    }
+}
+
+/// Interface of a component with pipe functions, which the scheduler that runs the stages invokes: one job. The interface has the name
+/// [`name`](pipe_functions::name) of the component. Both reach one [`Memory`](pipe_functions::Memory) at
+/// [`address`](pipe_functions::address), which stays when the component is rebuilt.
+///
+/// The component's first thread writes the names of its functions there before it reports that it works. Words of a message: `x1` the function's number, `x2` the number of the job's [`Job`](pipe_functions::Job), `x3` the upper end of the stack
+/// on which the job runs, one of [`Wiring::job_stacks`]. The answer: 1 = [`Job::output`](pipe_functions::Job) is sent, 0 = nothing is.
+pub mod pipe_functions {
+    use crate::NAME_LEN;
+    use core::sync::atomic::AtomicU64;
+
+    /// Most functions of a component.
+    pub const MOST: usize = 16;
+    /// Most jobs at once: stages that have a function of the component.
+    pub const JOBS: usize = crate::repository::MAX_STAGES;
+    /// Most inputs of a job.
+    pub const INPUTS: usize = 4;
+    /// Words that a stage keeps from job to job.
+    pub const STATE: usize = 8;
+
+    /// The memory of a job. The scheduler writes the first words, the component the last ones.
+    #[repr(C, align(64))]
+    #[derive(Debug)]
+    pub struct Job {
+        /// Bit i: input i has a message; [`SOURCE`]: there is data of a device or a timer.
+        pub present: AtomicU64,
+        /// Ticks since the last message from another partition; 0 without such inputs.
+        pub age: AtomicU64,
+        /// Data of the messages, and of the source behind them.
+        pub inputs: [[AtomicU64; 2]; INPUTS + 1],
+        /// Words of the stage; the scheduler clears them when the stage begins or the component has restarted.
+        pub state: [AtomicU64; STATE],
+        /// The data to be sent.
+        pub output: [AtomicU64; 2],
+    }
+
+    /// Bit of [`Job::present`] for the source.
+    pub const SOURCE: u64 = 1 << INPUTS;
+
+    /// Memory that a component with pipe functions shares with the scheduler.
+    #[repr(C)]
+    #[derive(Debug)]
+    pub struct Memory {
+        /// Names of the functions, by number; zeros end the list.
+        pub names: [[AtomicU64; NAME_LEN / 8]; MOST],
+        /// By number.
+        pub jobs: [Job; JOBS],
+    }
+
+    /// Bytes of the memory: whole pages.
+    pub const BYTES: u64 = (size_of::<Memory>() as u64).next_multiple_of(crate::PAGE_SIZE);
+
+    /// Address of the memory in the space of the component, with 0, and in the space of its scheduler: `before` is the number of preceding
+    /// components with pipe functions on the core.
+    #[must_use]
+    pub const fn address(before: u64) -> u64 {
+        crate::kernel::IMAGE_END + before * BYTES
+    }
+
+    /// Name of the interface of a component. No name of a description begins with a dot.
+    #[must_use]
+    pub fn name(component: [u8; NAME_LEN]) -> [u8; NAME_LEN] {
+        let mut name = component;
+        name.rotate_right(1);
+        name[0] = b'.';
+        name
     }
 }
 

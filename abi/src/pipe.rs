@@ -1,7 +1,7 @@
 //! Tuned pipes of a partition, for the scheduler that runs its stages
 //!
 //! [`Head`], then all [`Pipe`]s of which the partition runs a stage, then all their [`Stage`]s, those of other partitions among
-//! them, those of a pipe together and in an order in which data flow, then the [`Crossing`]s. Each core of an rtos partition reads all of this data, behind VCPUs,
+//! them, those of a pipe together and in an order in which data flow, then the [`Crossing`]s and the [`ComponentFunction`]s. Each core of an rtos partition reads all of this data, behind VCPUs,
 //! tasks and schedule in the same pages ([`crate::timing`]); Linux reads the property `bulkhead,pipes` of the device tree. A partition without
 //! stages has no such data. Each pipe was solved and admitted as a whole.
 
@@ -112,8 +112,8 @@ pub struct Head {
     pub stages: u32,
     /// Their edges between this partition and others, and between its cores.
     pub crossings: u32,
-    /// 0.
-    pub reserved: u32,
+    /// Functions of the partition that components execute.
+    pub functions: u32,
 }
 
 /// A pipe.
@@ -195,6 +195,17 @@ pub struct Crossing {
     pub to: u32,
 }
 
+/// A function of an rtos partition that a component executes, and not the scheduler's own program
+/// ([`crate::component::pipe_functions`]).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct ComponentFunction {
+    /// Its name in the partition.
+    pub name: [u8; NAME_LEN],
+    /// Number of the component in the archive.
+    pub component: u64,
+}
+
 /// Pipes read from memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pipes<'b> {
@@ -204,6 +215,8 @@ pub struct Pipes<'b> {
     pub stages: &'b [Stage],
     /// Their edges between partitions, and between cores of this one.
     pub crossings: &'b [Crossing],
+    /// Functions of this partition that components execute.
+    pub functions: &'b [ComponentFunction],
 }
 
 impl<'b> Pipes<'b> {
@@ -212,6 +225,7 @@ impl<'b> Pipes<'b> {
         pipes: &[],
         stages: &[],
         crossings: &[],
+        functions: &[],
     };
 
     /// Returns the pipes at the beginning of aligned `bytes`; `None` if the bytes are no pipes.
@@ -232,10 +246,14 @@ impl<'b> Pipes<'b> {
             <[Stage]>::ref_from_prefix_with_elems(rest, head.stages as usize).ok()?;
         let (crossings, rest) =
             <[Crossing]>::ref_from_prefix_with_elems(rest, head.crossings as usize).ok()?;
+        let (functions, rest) =
+            <[ComponentFunction]>::ref_from_prefix_with_elems(rest, head.functions as usize)
+                .ok()?;
         let pipes = Self {
             pipes,
             stages,
             crossings,
+            functions,
         };
         Some((pipes, rest))
     }

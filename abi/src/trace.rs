@@ -52,6 +52,9 @@ pub enum EventKind {
     CameEarly = 15,
     /// A command stopped the pipe of that name, or is about to remove it.
     Stopped = 16,
+    /// Jobs of a stage of a pipe had no output, `sequence` so far, because the component of their function caused a fault or did not work
+    /// yet after one: `b` the stage's place in its pipe.
+    JobsFailed = 17,
 }
 
 /// Unit of a field of an event.
@@ -98,7 +101,7 @@ const fn ticks(name: &'static str) -> Option<Field> {
 }
 
 /// Schemas of all kinds, in the order of [`EventKind`].
-pub const SCHEMAS: [Schema; 17] = [
+pub const SCHEMAS: [Schema; 18] = [
     schema(
         EventKind::Job,
         "job",
@@ -180,6 +183,11 @@ pub const SCHEMAS: [Schema; 17] = [
         [count("messages"), count("sender"), count("stage")],
     ),
     schema(EventKind::Stopped, "stopped", [None; 3]),
+    schema(
+        EventKind::JobsFailed,
+        "jobs-failed",
+        [count("jobs"), None, count("stage")],
+    ),
 ];
 
 const _: () = {

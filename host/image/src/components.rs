@@ -105,11 +105,7 @@ fn share(archive: &mut Archive, described: &Described<'_>) {
 /// Names become numbers.
 fn wire(archive: &mut Archive, described: &Described<'_>, functions: &[Function]) {
     let components = described.components;
-    let provided = (0..).zip(components).flat_map(|(number, component)| {
-        let names = component.provides.iter();
-        names.map(move |name| (name.as_str(), number))
-    });
-    let interfaces: Vec<(&str, u32)> = provided.collect();
+    let interfaces = provided(components);
     for (place, &(name, provider)) in archive.interfaces.iter_mut().zip(&interfaces) {
         *place = Interface {
             name: name_field(name),
@@ -162,9 +158,20 @@ fn wire(archive: &mut Archive, described: &Described<'_>, functions: &[Function]
             doorbells: bits(&mut component.doorbells.iter().filter_map(number)),
             tasks: bits(&mut component.tasks.iter().copied()),
             has_work: begins_pipes(partition, component).into(),
+            job_stacks: component.job_stacks,
             trace,
         };
     }
+}
+
+/// Interfaces with the numbers of their providers.
+fn provided(components: &[Component]) -> Vec<(&str, u32)> {
+    let numbered = (0..).zip(components);
+    let provided = numbered.flat_map(|(number, component)| {
+        let names = component.provides.iter();
+        names.map(move |name| (name.as_str(), number))
+    });
+    provided.collect()
 }
 
 /// Returns whether a component is the scheduler with which the pipes of the partition begin.

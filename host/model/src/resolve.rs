@@ -8,6 +8,7 @@ use crate::draft::{
     PartitionDraft, RateDraft, STACK_DEFAULT, SharedDraft, items,
 };
 use crate::pipes::Pipe;
+use crate::pipes::component_functions;
 use crate::pipes::crossing;
 use crate::pipes::schedule;
 use crate::pipes::shared_state::SharedState;
@@ -110,6 +111,7 @@ fn arrange(draft: &Draft, partitions: &mut [Partition], pipes: &[Pipe]) -> Optio
         if let Some(shared_state) = SharedState::of(pipes, id, &draft.partitions[index]) {
             shared_state.arrange(partition);
         }
+        component_functions::arrange(partition, id, pipes);
         hold_crossings(partition, id, pipes);
         let cores = draft.partitions[index].remote_cores();
         hold_remote(partition, id, &remote_partitions, &cores);
@@ -231,6 +233,7 @@ fn resolve_partition(
             .iter()
             .map(|function| function.name.value.clone())
             .collect(),
+        component_functions: component_functions::all(partition),
         spare: spare(partition),
         remote_partitions: Vec::new(),
         shared: all(&partition.shared, resolve_shared)?,
@@ -388,6 +391,7 @@ fn resolve_component(
             component.restart.limit.or(RESTARTS[0])?,
             component.restart.per.or(RESTARTS[1])?,
         ],
+        job_stacks: 0,
     })
 }
 

@@ -127,6 +127,8 @@ pub struct Partition {
     pub timing: Timing,
     /// Pipe functions that it offers.
     pub pipe_functions: Vec<String>,
+    /// Pipe functions that components execute: function and component.
+    pub component_functions: Vec<[String; 2]>,
     /// Room for pipes that are typed while it runs, if there is any.
     pub spare: Option<Spare>,
     /// Other partitions in which they may have stages, each with the channel that it takes.
@@ -280,6 +282,8 @@ pub struct Component {
     pub on_fault: OnFault,
     /// Restarts admitted, and in how many nanoseconds.
     pub restart: [u64; 2],
+    /// Stages that may execute its pipe functions, each on a stack of its own.
+    pub job_stacks: u16,
 }
 
 /// A Linux kernel.

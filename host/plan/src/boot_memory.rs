@@ -6,7 +6,9 @@
 //! runs partitions that have exactly as much memory as is counted here.
 
 use bulkhead_abi::PAGE_SIZE;
-use bulkhead_abi::component::{MAX_INTERFACES, NO_THREAD, OnFault, Part, Role, SCHEDULER_FREE};
+use bulkhead_abi::component::{
+    MAX_INTERFACES, NO_THREAD, OnFault, Part, Role, SCHEDULER_FREE, pipe_functions,
+};
 use bulkhead_abi::guest::{ChannelEnd, Function, GuestPage};
 use bulkhead_abi::kernel::{
     Archive, IMAGE, IMAGE_END, KERNEL_STACK_BYTES, MAX_CORES, Rights, SLOTS, STACK_PAGES, first,
@@ -130,6 +132,10 @@ impl BootMemory<'_> {
             .shared()
             .map(|(_, shared)| u64::from(shared.pages))
             .sum::<u64>();
+        let with_jobs = archive
+            .components()
+            .filter(|one| one.wiring.job_stacks != 0);
+        handed.page += with_jobs.count() as u64 * pipe_functions::BYTES / PAGE_SIZE;
         for component in archive.components().skip(1) {
             self.component(&mut handed, archive, &component);
         }
@@ -185,7 +191,8 @@ impl BootMemory<'_> {
         let data = component.packed.segments.iter();
         let data = data.filter(|one| is_rebuilt && one.rights == Rights::Write as u64);
         handed.page += data.map(|one| u64::from(one.pages)).sum::<u64>();
-        handed.page += threads.max(1) * u64::from(wiring.stack_pages);
+        let stacks = u64::from(wiring.stacks());
+        handed.page += stacks.max(1) * u64::from(wiring.stack_pages);
         (0..3).for_each(|_| handed.object());
         // A further translation table for each 2 MiB of what it maps.
         let mapped = self.mapped_pages(archive, component) * PAGE_SIZE;
@@ -244,6 +251,8 @@ impl BootMemory<'_> {
         let shared = archive.shared().map(|(_, shared)| shared);
         let shared = shared.filter(|one| one.components >> component.number & 1 != 0);
         pages += shared.map(|one| u64::from(one.pages)).sum::<u64>();
+        let with_jobs = archive.with_jobs_in(component);
+        pages += with_jobs.count() as u64 * pipe_functions::BYTES / PAGE_SIZE;
         let place = (wiring.function as usize).checked_sub(1);
         if let Some(function) = place.and_then(|place| self.page.functions.get(place)) {
             pages += function_pages(function);

@@ -6,7 +6,7 @@ use crate::pcie::Bus;
 use bulkhead_abi::pipe::EndpointKind;
 use bulkhead_abi::{NAME_LEN, name_field, pipe as abi};
 use bulkhead_model::pipes::{Crossing, Pipe, Place};
-use bulkhead_model::system::{PartitionId, System};
+use bulkhead_model::system::{Image, Partition, PartitionId, System};
 use bulkhead_tpipe::language::Buffering;
 use zerocopy::IntoBytes;
 
@@ -16,7 +16,8 @@ use zerocopy::IntoBytes;
 pub fn pack(system: &System, partition: PartitionId, buses: &[Bus]) -> Vec<u8> {
     let run = system.pipes.iter().filter(|pipe| pipe.runs_in(partition));
     let run: Vec<_> = run.collect();
-    if run.is_empty() {
+    let functions = functions(system.partition(partition));
+    if run.is_empty() && functions.is_empty() {
         return Vec::new();
     }
     let mut stages = Vec::new();
@@ -45,7 +46,7 @@ pub fn pack(system: &System, partition: PartitionId, buses: &[Bus]) -> Vec<u8> {
         pipes: run.len() as u32,
         stages: stages.len() as u32,
         crossings: crossings.len() as u32,
-        reserved: 0,
+        functions: functions.len() as u32,
     };
     let pipes: Vec<_> = run.into_iter().map(packed).collect();
     let parts = [
@@ -53,8 +54,25 @@ pub fn pack(system: &System, partition: PartitionId, buses: &[Bus]) -> Vec<u8> {
         pipes.as_bytes(),
         stages.as_bytes(),
         crossings.as_bytes(),
+        functions.as_bytes(),
     ];
     parts.concat()
+}
+
+/// The functions that components of the partition execute.
+fn functions(partition: &Partition) -> Vec<abi::ComponentFunction> {
+    let Image::Components(components) = &partition.image else {
+        return Vec::new();
+    };
+    let all = partition.component_functions.iter();
+    let numbered = all.filter_map(|[name, component]| {
+        let component = components.iter().position(|one| one.name == *component)?;
+        Some(abi::ComponentFunction {
+            name: name_field(name),
+            component: component as u64,
+        })
+    });
+    numbered.collect()
 }
 
 fn packed(pipe: &Pipe) -> abi::Pipe {

@@ -6,7 +6,7 @@
 
 use bulkhead_abi::component::{
     ANY_CORE, COMPONENT_CORES, Interface, LEAST_PRIORITY, MAX_COMPONENT_THREADS, MAX_INTERFACES,
-    NO_THREAD, OnFault, Part, Role, Shared, Wiring,
+    NO_THREAD, OnFault, Part, Role, Shared, Wiring, pipe_functions,
 };
 use bulkhead_abi::guest::{MAX_CHANNELS, MAX_FUNCTIONS};
 use bulkhead_abi::kernel::{
@@ -246,6 +246,20 @@ impl<'a> Checked<'a> {
         })
     }
 
+    /// Components of which `component` has the memory for jobs of pipe functions in its space, in the order of addresses: itself, or for a
+    /// scheduler those of its core.
+    pub fn with_jobs_in(
+        self,
+        component: &Component<'a>,
+    ) -> impl Iterator<Item = Component<'a>> + use<'a> {
+        let (number, core) = (component.number, component.wiring.core);
+        let schedules = component.is(Role::Scheduler);
+        self.components().filter(move |one| {
+            let is_there = schedules && one.wiring.core == core || one.number == number;
+            one.wiring.job_stacks != 0 && is_there
+        })
+    }
+
     fn check(self, component: &Component<'a>) -> Result<(), Flaw> {
         let number = component.number;
         let name = &component.packed.name;
@@ -270,7 +284,7 @@ impl<'a> Checked<'a> {
     fn segments_fit(self, component: &Component<'a>) -> bool {
         let memory = u64::from(component.wiring.memory_pages);
         let stack = u64::from(component.wiring.stack_pages) + 1;
-        let stacks = stack * u64::from(component.wiring.threads().max(1));
+        let stacks = stack * u64::from(component.wiring.stacks().max(1));
         let reserved = (memory + stacks).saturating_mul(PAGE_SIZE);
         let room = STACK_TOP.saturating_sub(reserved);
         let mut end = IMAGE;
@@ -296,6 +310,8 @@ impl<'a> Checked<'a> {
             && wiring.function as usize <= MAX_FUNCTIONS
             && (wiring.priority <= LEAST_PRIORITY || wiring.priority == NO_THREAD)
             && within(wiring.tasks, MAX_TASKS)
+            && usize::from(wiring.job_stacks) <= pipe_functions::JOBS
+            && (wiring.job_stacks == 0 || wiring.role == Role::Application as u32)
             && wiring.on_fault <= OnFault::Restart as u32
             && wiring.budget_ticks <= wiring.period_ticks
             && wiring.period_ticks <= u64::MAX >> 2

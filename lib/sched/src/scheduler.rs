@@ -109,6 +109,12 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
         self.current
     }
 
+    /// Returns true if there is such a thread.
+    #[must_use]
+    pub fn has(&self, thread: ThreadId) -> bool {
+        self.state(thread) != State::Absent
+    }
+
     /// Returns true if the thread is blocked.
     #[must_use]
     pub fn is_blocked(&self, thread: ThreadId) -> bool {

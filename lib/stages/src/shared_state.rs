@@ -45,7 +45,9 @@ pub const STACK: usize = 2 * LINE + 2;
 const EPOCHS: usize = 3 * LINE;
 const STARTS: usize = EPOCHS + MAX_REMOTE_PARTITIONS.next_multiple_of(LINE);
 const COUNTS: usize = STARTS + MAX_PIPES.next_multiple_of(LINE);
-const LEFT: usize = COUNTS + MAX_STAGES * LINE;
+/// Words of the counters of a stage.
+const COUNTERS: usize = 2 * LINE;
+const LEFT: usize = COUNTS + MAX_STAGES * COUNTERS;
 
 /// A counter of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +66,8 @@ pub enum Count {
     Oldest,
     /// Tick at which the end of a task entered the pipe that the stage passed on last; 0: none yet.
     Ended,
+    /// Jobs without output, because the component of their function did not work.
+    Failed,
 }
 
 /// Capacity of a stage's queue of records.
@@ -83,7 +87,7 @@ pub const WORDS: usize = (COMMAND + core_command::WORDS).next_multiple_of(LINE);
 /// In cache lines: the first line of buffers.
 pub const BUFFERS: usize = WORDS / LINE;
 
-const _: () = assert!(MAX_STAGES <= 64 && MAX_PIPES <= 64 && Count::Ended as usize + 1 < LINE);
+const _: () = assert!(MAX_STAGES <= 64 && MAX_PIPES <= 64 && Count::Failed as usize + 1 < COUNTERS);
 
 /// Word with the tick at which the stages of a pipe are released first; 0: not yet.
 #[must_use]
@@ -101,7 +105,7 @@ pub const fn epoch(remote_partition: usize) -> usize {
 /// Word of a counter of a stage.
 #[must_use]
 pub const fn count(stage: usize, what: Count) -> usize {
-    COUNTS + stage % MAX_STAGES * LINE + what as usize
+    COUNTS + stage % MAX_STAGES * COUNTERS + what as usize
 }
 
 /// Words with the numbers of written and taken records of a stage, and range of the records.

@@ -208,6 +208,22 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         })
     }
 
+    /// Removes a thread that is blocked: it does not run again, and its index is free. Returns false if it is not blocked. A
+    /// blocked thread neither holds the lock nor waits for it, so that it can be taken apart wherever it is.
+    pub fn remove_blocked(&self, index: u64) -> bool {
+        let now = M::now();
+        self.with(|state| {
+            let thread = thread_of(index);
+            let is_blocked = state.scheduler.is_blocked(thread);
+            is_blocked && state.scheduler.remove(thread, now).is_ok()
+        })
+    }
+
+    /// Returns whether there is a thread of that index.
+    pub fn has(&self, index: u64) -> bool {
+        self.with(|state| state.scheduler.has(thread_of(index)))
+    }
+
     /// Runs threads for ever. Reports each thread that faulted ([`EventKind::Faulted`]) and does not run
     /// again, or used up its budget ([`EventKind::Expired`]), by its index and its name in the machine.
     /// Called by thread 0.

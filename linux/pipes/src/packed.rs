@@ -140,7 +140,7 @@ mod tests {
             pipes: 1,
             stages: 2,
             crossings: 1,
-            reserved: 0,
+            functions: 0,
         };
         let pipes = pipe::Pipe {
             name: name_field("steer"),

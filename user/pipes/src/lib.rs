@@ -33,6 +33,7 @@ mod answer;
 mod can;
 mod client_pipes;
 mod command_interface;
+mod component_functions;
 mod control;
 mod core_commands;
 mod crossing;
@@ -53,7 +54,7 @@ mod table;
 mod vcpu_pool;
 
 use crate::runtime::{CORE, Failure, LOAD, SUPERVISOR, VCPUS, give_up};
-use bulkhead_abi::component::{MAX_COMPONENT_THREADS, SCHEDULER_FREE};
+use bulkhead_abi::component::{MAX_COMPONENT_THREADS, SCHEDULER_FREE, threads};
 use bulkhead_abi::dispatch::EventKind;
 use bulkhead_abi::kernel::first;
 use bulkhead_abi::timing::{Vcpu, VcpuKind};
@@ -121,7 +122,13 @@ pub fn run(first: First, functions: Functions) -> ! {
 pub fn serve(token: u64, words: [u64; 5]) -> u64 {
     match command_interface::is_meant(token) {
         true => command_interface::serve(token, words),
-        false => SUPERVISOR.answer(token, words),
+        false => {
+            let answer = SUPERVISOR.answer(token, words);
+            if words[0] == threads::READY {
+                component_functions::component_works(u64::from(token as u32));
+            }
+            answer
+        }
     }
 }
 
@@ -129,6 +136,7 @@ fn start(mut first: First, env: &Environment, functions: Functions) -> Result<()
     let timing = env.timing();
     CORE.threads.prepare(&mut first)?;
     shared_state::open(env, &timing)?;
+    component_functions::open();
     let configured = CORE.configure(&timing, cores::rank() as u32);
     configured.map_err(|refused| Failure::Vcpu("schedule", refused))?;
     LOAD.calibrate();
@@ -144,7 +152,7 @@ fn start(mut first: First, env: &Environment, functions: Functions) -> Result<()
         servers::place_thread(&CORE, first, thread, &timing, &servers)
     };
     SUPERVISOR.adopt(&mut first, place, restart_components)?;
-    let common = stage::Common::new(env, functions);
+    let common = stage::Common::new(env, functions, timing);
     stage::build(&common, env, &timing)?;
     vcpu_pool::open(&mut first, &servers)?;
     match shared_state::is_first() {
@@ -155,7 +163,9 @@ fn start(mut first: First, env: &Environment, functions: Functions) -> Result<()
         let binding = servers::at_priority(&CORE, &mut first, servers::OF_HEARTBEAT, None)?;
         CORE.threads.spawn(&mut first, beat, binding)?;
     }
-    shared_state::is_built();
+    if component_functions::work() {
+        shared_state::components_work();
+    }
     Ok(())
 }
 

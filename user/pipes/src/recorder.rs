@@ -114,8 +114,8 @@ struct Recorder {
     generations: [u32; PIPES],
     /// Pipes that commands have stopped, by bit.
     stopped: u64,
-    /// By stage: jobs that ran the fallback, overruns, and early messages, of which events are recorded.
-    noted: [[u64; 3]; STAGES],
+    /// By stage: jobs that ran the fallback, overruns, early messages and failed jobs, of which events are recorded.
+    noted: [[u64; EVENTS]; STAGES],
 }
 
 extern "C" fn record(_: u64) -> ! {
@@ -125,7 +125,7 @@ extern "C" fn record(_: u64) -> ! {
         paths: [Path::default(); PATHS],
         generations: [0; PIPES],
         stopped: 0,
-        noted: [[0; 3]; STAGES],
+        noted: [[0; EVENTS]; STAGES],
     };
     let (pause, second) = (ticks(PAUSE_NS), clock::frequency());
     while !begin().unwrap_or_else(|failure| give_up(&failure)) {
@@ -292,9 +292,12 @@ impl Recorder {
     }
 }
 
+/// Kinds of events of a stage that are counted.
+const EVENTS: usize = 4;
+
 /// Records events for stages of a pipe that ran the fallback, overran, or received messages too
 /// close together since the last call.
-fn note_stages(index: usize, pipe: &Pipe, traced: &mut [[u64; 3]; STAGES]) {
+fn note_stages(index: usize, pipe: &Pipe, traced: &mut [[u64; EVENTS]; STAGES]) {
     for (place, number) in pipe.numbers().enumerate() {
         let shared = stage::shared(number);
         let (early, sender, _) = device::early(number);
@@ -302,6 +305,7 @@ fn note_stages(index: usize, pipe: &Pipe, traced: &mut [[u64; 3]; STAGES]) {
             (EventKind::FellBack, shared.fallbacks.load(Relaxed)),
             (EventKind::StageOverran, shared.overruns.load(Relaxed)),
             (EventKind::CameEarly, early),
+            (EventKind::JobsFailed, shared.failed.load(Relaxed)),
         ];
         for ((kind, count), traced) in counts.into_iter().zip(&mut traced[number % STAGES]) {
             if core::mem::replace(traced, count) != count {
@@ -412,6 +416,12 @@ fn tell_stage(pipe: &str, number: usize, shared: &stage::Shared) {
         say!(
             "pipe {pipe} stage {name}: {early} messages of {what} {sender:#x} came closer than {} us, dropped",
             us(distance)
+        );
+    }
+    let failed = shared.failed.load(Relaxed);
+    if failed > 0 {
+        say!(
+            "pipe {pipe} stage {name}: {failed} jobs without output, as the component of their function did not work"
         );
     }
     if overruns + dropped > 0 {

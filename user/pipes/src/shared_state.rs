@@ -130,8 +130,8 @@ pub(crate) fn has(core: u32) -> bool {
     CORES.load(Relaxed).checked_shr(core).unwrap_or(0) & 1 != 0
 }
 
-/// Marks this core's stages as built.
-pub(crate) fn is_built() {
+/// Marks this core's stages as built: all components with their functions work.
+pub(crate) fn components_work() {
     Word::at(READY).fetch_or(1 << cores::rank(), AcqRel);
 }
 
@@ -156,6 +156,7 @@ const fn pipes(timing: &Timing) -> Pipes<'static> {
         pipes: timing.pipes,
         stages: timing.stages,
         crossings: timing.crossings,
+        functions: timing.functions,
     }
 }
 

@@ -23,6 +23,19 @@ pub fn report(partition: &str, component: &Component<'_>, number: u64, thread: u
     tell(name, thread, &(guard_end - PAGE_SIZE..guard_end))
 }
 
+/// Prints what a pipe function of a component did, how and where; `thread` is a capability to the stage's thread that executed it.
+/// Returns the syndrome.
+///
+/// # Errors
+/// The kernel's refusal to describe the thread.
+pub fn report_job(partition: &str, component: &Component<'_>, thread: u64) -> Answer {
+    let pages = u64::from(component.wiring.stack_pages);
+    let lowest = stack_top(component.wiring.stacks().into(), pages);
+    let name = format_args!("{partition}.{}", component.name());
+    // Addresses among the stacks that are not mapped are their guards.
+    tell(name, thread, &(lowest..stack_top(0, pages)))
+}
+
 /// Does so for a thread of this component, by its index. Stacks lie behind the component's image,
 /// with unmapped pages below them.
 ///

@@ -71,6 +71,8 @@ pub struct Supervisor<P: Policy + 'static, const N: usize> {
     lines: WaitLines,
     doorbells: Doorbells,
     restarts: Restarts,
+    /// By component: the stage's thread of which a job faulted in it, 0 = none.
+    faulted_jobs: [AtomicU64; MAX_COMPONENTS],
 }
 
 impl<P: Policy<Parameters = Binding> + 'static, const N: usize> Supervisor<P, N> {
@@ -85,6 +87,7 @@ impl<P: Policy<Parameters = Binding> + 'static, const N: usize> Supervisor<P, N>
             lines: WaitLines::new(),
             doorbells: Doorbells::new(),
             restarts: Restarts::new(),
+            faulted_jobs: [const { AtomicU64::new(0) }; MAX_COMPONENTS],
         }
     }
 
@@ -135,7 +138,8 @@ impl<P: Policy<Parameters = Binding> + 'static, const N: usize> Supervisor<P, N>
                 self.awaited.fetch_or(1 << component.number, Relaxed);
             }
             self.doorbells.note(&component, archive);
-            if component.wiring.on_fault == OnFault::Restart as u32 {
+            let wiring = component.wiring;
+            if wiring.on_fault == OnFault::Restart as u32 || wiring.job_stacks != 0 {
                 restarter = Some(binding);
             }
         }
@@ -165,10 +169,6 @@ impl<P: Policy<Parameters = Binding> + 'static, const N: usize> Supervisor<P, N>
         let archive = archive();
         let partition = name_text(&environment::info().guest.name);
         let core = cores::rank() as u32;
-        let limits: [Option<Limiter>; MAX_COMPONENTS] = core::array::from_fn(|number| {
-            let component = archive.components().nth(number)?;
-            limit(component.wiring)
-        });
         let [mut ended, mut overdrawn] = [0_u64; 2];
         self.threads.run_telling(|index, thread, how| {
             let mut here = archive.threads_on(core);
@@ -193,18 +193,8 @@ impl<P: Policy<Parameters = Binding> + 'static, const N: usize> Supervisor<P, N>
             if component.wiring.on_fault == OnFault::Fail as u32 {
                 let _does_not_return = environment::fail(first::MONITOR, syndrome);
             }
-            let Some(Some(limit)) = limits.get(component.number) else {
-                return;
-            };
-            if limit.admit(clock::now()) && retire(thread).is_ok() {
-                println!("{partition}.{}: restarts", component.name());
-                self.restarts.begin(index);
-                self.take_place(self.restarts.restarter());
-                self.threads.wakeup(self.restarts.restarter());
-            } else {
-                println!("{partition}.{}: stays stopped", component.name());
-                let identity = component.number as u64 + IDENTITY;
-                let _recorded = call(first::MONITOR, Operation::Note, [identity]);
+            if component.wiring.on_fault == OnFault::Restart as u32 {
+                self.begin_restart(index);
             }
         })
     }
@@ -216,18 +206,85 @@ impl<P: Policy<Parameters = Binding> + 'static, const N: usize> Supervisor<P, N>
         }
     }
 
-    /// Restarts components, for ever: the body of the thread of index `own`, which [`Supervisor::adopt`] makes.
-    pub fn restart_components(&self, component: u64) -> ! {
+    /// The thread of that index waits for a restart of its component, by the thread that restarts components.
+    fn begin_restart(&self, index: u64) {
+        self.restarts.begin(index);
+        self.take_place(self.restarts.restarter());
+        self.threads.wakeup(self.restarts.restarter());
+    }
+
+    /// A pipe function of a component caused a fault on a stage's thread, which has left it. The component's policy for faults decides,
+    /// on the thread that restarts components. Jobs do not enter the component until it reports again that it works.
+    pub fn job_faulted(&self, component: u64, thread: u64) {
+        if let Some(place) = self.faulted_jobs.get(component as usize) {
+            place.store(thread, Relaxed);
+            self.threads.wakeup(self.restarts.restarter());
+        }
+    }
+
+    /// Reports faults of pipe functions, and begins the restarts of their components.
+    fn report_jobs(&self, archive: Checked<'_>, partition: &str) {
+        for component in archive.components() {
+            let place = self.faulted_jobs.get(component.number);
+            let faulted = place.map(|place| place.swap(0, Relaxed));
+            let Some(stage) = faulted.filter(|stage| *stage != 0) else {
+                continue;
+            };
+            let syndrome = fault::report_job(partition, &component, stage);
+            let number = component.number;
+            let mut threads = archive.threads();
+            let of_component = threads.find(|one| one.component.number == number);
+            match of_component {
+                Some(thread) if component.wiring.on_fault == OnFault::Restart as u32 => {
+                    self.restarts.begin(thread.index);
+                }
+                _ if component.wiring.on_fault == OnFault::Fail as u32 => {
+                    let _does_not_return =
+                        environment::fail(first::MONITOR, syndrome.unwrap_or_default());
+                }
+                _ => stays_stopped(partition, &component),
+            }
+        }
+    }
+
+    /// Restarts components, for ever: the body of the thread of index `restarter`, which [`Supervisor::adopt`] makes.
+    pub fn restart_components(&self, restarter: u64) -> ! {
+        let archive = archive();
+        let partition = name_text(&environment::info().guest.name);
+        let limits: [Option<Limiter>; MAX_COMPONENTS] = core::array::from_fn(|number| {
+            let component = archive.components().nth(number)?;
+            limit(component.wiring)
+        });
         loop {
+            self.report_jobs(archive, partition);
             let Some((index, restart)) = self.restarts.next() else {
                 self.threads.block(NEVER);
                 continue;
             };
-            self.take_place(component);
+            self.take_place(restarter);
+            let component = archive.components().nth(restart.component() as usize);
+            let limit = limits.get(restart.component() as usize);
+            let (Some(component), Some(Some(limit))) = (component, limit) else {
+                self.restarts.end(index);
+                continue;
+            };
+            if !restart.is_admitted() {
+                if self.threads.has(index) && !self.threads.remove_blocked(index) {
+                    // It has not come to rest after it reported that it works.
+                    self.pause();
+                    continue;
+                }
+                if !limit.admit(clock::now()) || retire(thread_slot(index)).is_err() {
+                    stays_stopped(partition, &component);
+                    self.restarts.end(index);
+                    continue;
+                }
+                println!("{partition}.{}: restarts", component.name());
+                restart.admit();
+            }
             match self.restart(index, restart) {
                 Err(Status::Resting | Status::InUse) => {
-                    self.threads
-                        .sleep_until(clock::now() + clock::frequency() / ATTEMPTS);
+                    self.pause();
                     continue;
                 }
                 Err(status) => println!("thread {index} cannot be restarted: {status:?}"),
@@ -235,6 +292,12 @@ impl<P: Policy<Parameters = Binding> + 'static, const N: usize> Supervisor<P, N>
             }
             self.restarts.end(index);
         }
+    }
+
+    /// Waits before the next attempt to take a component apart.
+    fn pause(&self) {
+        self.threads
+            .sleep_until(clock::now() + clock::frequency() / ATTEMPTS);
     }
 
     /// Restarts a component, from where the last attempt ended.
@@ -332,6 +395,13 @@ fn limit(wiring: &Wiring) -> Option<Limiter> {
     let events = u32::try_from(wiring.restart_limit).ok()?;
     let limiter = Limiter::new(events, wiring.restart_ticks).ok()?;
     restarts.then(|| limiter.starting_at(clock::now()))
+}
+
+/// A component is not restarted any more.
+fn stays_stopped(partition: &str, component: &Component<'_>) {
+    println!("{partition}.{}: stays stopped", component.name());
+    let identity = component.number as u64 + IDENTITY;
+    let _recorded = call(first::MONITOR, Operation::Note, [identity]);
 }
 
 fn ask_boot(what: u64, word: u64) -> Result<(), Status> {

@@ -16,6 +16,8 @@ pub(crate) struct Restart {
     /// The thread's VCPU, above the one for which it works.
     binding: AtomicU64,
     importance: AtomicU64,
+    /// The restart is within the component's limit, and its thread is retired.
+    admitted: AtomicBool,
     /// The component is built again, and its thread does not run yet.
     rebuilt: AtomicBool,
 }
@@ -33,6 +35,14 @@ impl Restart {
             vcpu: ServerId((word >> 16) as u16),
             cause: ServerId(word as u16),
         }
+    }
+
+    pub(crate) fn is_admitted(&self) -> bool {
+        self.admitted.load(Relaxed)
+    }
+
+    pub(crate) fn admit(&self) {
+        self.admitted.store(true, Relaxed);
     }
 
     pub(crate) fn is_rebuilt(&self) -> bool {
@@ -62,6 +72,7 @@ impl Restarts {
                     component: AtomicU64::new(0),
                     binding: AtomicU64::new(0),
                     importance: AtomicU64::new(0),
+                    admitted: AtomicBool::new(false),
                     rebuilt: AtomicBool::new(false),
                 }
             }; INDICES],
@@ -105,6 +116,9 @@ impl Restarts {
 
     /// The thread of that index waits no more.
     pub(crate) fn end(&self, index: u64) {
+        if let Some(restart) = self.all.get(index as usize) {
+            restart.admitted.store(false, Relaxed);
+        }
         self.waiting.fetch_and(!(1 << index), Relaxed);
     }
 

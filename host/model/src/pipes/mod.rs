@@ -3,6 +3,7 @@
 pub(crate) mod advice;
 pub(crate) mod catalogue;
 mod client_partition;
+pub(crate) mod component_functions;
 pub(crate) mod crossing;
 mod devices;
 pub(crate) mod endpoints;

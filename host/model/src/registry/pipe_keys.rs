@@ -46,6 +46,10 @@ table! {
              with the first core's scheduler program, its memory and stack, and what it needs of components with `every_core`. A stage with input \
              from another core polls it once in each of its periods, which the bound counts. Functions at endpoints of a device are on the core of \
              the component that drives it. In Linux all functions are on one core, by default the last.";
+        component: Text, Default("the program of the scheduler"), "component = \"filters\"",
+            "The component of its core, in an rtos partition, that executes it: jobs run in that component's address space, each stage on a stack \
+             of its own of the component's `stack`, on the stage's VCPU. After a fault in the function the component's `on_fault` decides; \
+             with `\"restart\"` a stage has no output until the component works again, and every other component and pipe continues.";
         on_overrun: Choice(OnOverrun, ON_OVERRUN), Default("`\"skip\"`"), "on_overrun = \"skip\"",
             "Reaction to a job that uses up its budget. In any case the job is suspended and counted, and resumes with the next budget. \
              `\"skip\"`: its message is dropped. `\"stop\"`: the pipe is stopped. `\"report\"`: nothing more. A lossless message that finds its \

@@ -13,7 +13,7 @@ use super::faults::FaultReport;
 use crate::watch::{Clock, printable};
 
 /// Kinds of single events that partitions trace.
-const SINGLE: [EventKind; 9] = [
+const SINGLE: [EventKind; 10] = [
     EventKind::FellBack,
     EventKind::Promised,
     EventKind::PathEnd,
@@ -23,6 +23,7 @@ const SINGLE: [EventKind; 9] = [
     EventKind::TaskEnded,
     EventKind::CameEarly,
     EventKind::Stopped,
+    EventKind::JobsFailed,
 ];
 /// Kind of faults.
 const FAULT: &str = "fault";

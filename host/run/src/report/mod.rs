@@ -36,7 +36,7 @@ pub(crate) use recording::BOOT;
 pub use recording::{Live, Recording};
 pub use refused::{RefusedReport, refused_reports};
 pub use snapshot::partition_reports;
-pub use stages::{DeviceReport, EarlyReport, OverrunReport};
+pub use stages::{DeviceReport, EarlyReport, FailedReport, OverrunReport};
 pub use text::{counters_text, faults_text, refused_text, report_text};
 
 pub(crate) use verdict::judge;

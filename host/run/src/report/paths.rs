@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use super::stages::{DeviceReport, EarlyReport, OverrunReport, Stages};
+use super::stages::{DeviceReport, EarlyReport, FailedReport, OverrunReport, Stages};
 use crate::figures::{Durations, Spread};
 use crate::watch::Clock;
 
@@ -69,6 +69,9 @@ pub struct PathReport {
     /// Stages of the pipe, wherever they run, of which jobs needed more than their budget.
     #[serde(default)]
     pub overruns: Vec<OverrunReport>,
+    /// Stages of the pipe, wherever they run, with jobs without output.
+    #[serde(default)]
+    pub failed: Vec<FailedReport>,
     /// Messages that came closer to its stages than declared.
     #[serde(default)]
     pub early: Vec<EarlyReport>,
@@ -337,6 +340,11 @@ impl Paths {
     /// Partition `tracer` says that jobs of a stage of its pipe overran.
     pub(super) fn overran(&mut self, tracer: usize, name: String, event: &Event) {
         self.stages.overran(tracer, name, event);
+    }
+
+    /// Partition `tracer` reports jobs of a stage of its pipe without output.
+    pub(super) fn jobs_failed(&mut self, tracer: usize, name: String, event: &Event) {
+        self.stages.jobs_failed(tracer, name, event);
     }
 
     /// Partition `tracer` reports messages that came too close to a stage of its pipe.

@@ -108,9 +108,11 @@ fn lines(file: &object::File<'_>, pc: u64) -> Option<Place> {
     }
     let outermost = places.len().checked_sub(1)?;
     let innermost = places.iter().position(Place::has_own_line).unwrap_or(0);
-    let inlined_in = (innermost < outermost).then(|| places.pop());
+    let inlined_in = (innermost < outermost).then(|| places.pop()).flatten();
     let mut place = places.swap_remove(innermost);
-    place.inlined_in = inlined_in.flatten().map(Box::new);
+    // An instance of a generic function says nothing to a reader.
+    let inlined_in = inlined_in.filter(|outer| !outer.function.contains('<'));
+    place.inlined_in = inlined_in.map(Box::new);
     Some(place).filter(|place| !place.function.is_empty())
 }
 

@@ -8,6 +8,7 @@ use bulkhead_plan::manifest::{Manifest, PathManifest};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+use crate::figures::counted;
 use crate::report::paths::PathReport;
 use crate::watch::Clock;
 
@@ -25,6 +26,33 @@ pub struct OverrunReport {
     pub jobs: u64,
     /// The pipe was stopped for one.
     pub stopped: bool,
+}
+
+/// Jobs of a stage without output, because the component of their function did not work.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedReport {
+    /// The partition that runs it.
+    pub partition: String,
+    /// Its function, or its place.
+    pub stage: String,
+    /// The jobs.
+    pub jobs: u64,
+}
+
+impl FailedReport {
+    /// Returns the sentence of the report.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let Self {
+            partition,
+            stage,
+            jobs,
+        } = self;
+        format!(
+            "{} of {stage} of {partition} had no output, because the component of the function caused a fault or did not work yet",
+            counted(*jobs, "job")
+        )
+    }
 }
 
 /// Messages that came closer to a stage than the declared distance, and were dropped.
@@ -89,6 +117,7 @@ struct Seen {
     oldest_ns: u64,
     overran: Total,
     stopped: bool,
+    failed: Total,
     /// Messages that came too close, and their sender.
     early: Total,
     sender: u64,
@@ -154,6 +183,13 @@ impl Stages {
         }
     }
 
+    /// Partition `tracer` reports jobs of a stage of its pipe without output.
+    pub(super) fn jobs_failed(&mut self, tracer: usize, pipe: String, event: &Event) {
+        if let Some(seen) = self.seen(tracer, pipe, event) {
+            seen.failed.take(event.sequence);
+        }
+    }
+
     /// Partition `tracer` reports messages that came too close to a stage of its pipe.
     pub(super) fn came_early(&mut self, tracer: usize, pipe: String, event: &Event) {
         if let Some(seen) = self.seen(tracer, pipe, event) {
@@ -205,6 +241,14 @@ impl Stages {
                     stage: name(),
                     jobs,
                     stopped: seen.stopped,
+                });
+            }
+            let jobs = seen.failed.sum();
+            if jobs > 0 {
+                report.failed.push(FailedReport {
+                    partition: who.to_owned(),
+                    stage: name(),
+                    jobs,
                 });
             }
             let messages = seen.early.sum();

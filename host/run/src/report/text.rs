@@ -254,6 +254,10 @@ fn stage_anomalies(path: &PathReport) -> String {
         } = one;
         format!(", {stage} of {partition} overran {jobs} times{stopped}")
     });
+    let failed = path
+        .failed
+        .iter()
+        .map(|one| format!(", {}", one.sentence()));
     let early = path.early.iter().map(|one| format!(", {}", one.sentence()));
     let devices = path.devices.iter().map(device_facts);
     before
@@ -261,6 +265,7 @@ fn stage_anomalies(path: &PathReport) -> String {
         .chain(by_restarts)
         .chain(fell_back)
         .chain(overran)
+        .chain(failed)
         .chain(early)
         .chain(devices)
         .collect()

@@ -95,6 +95,7 @@ impl TraceFigures {
         const TASK_BEGUN: u32 = EventKind::TaskBegun as u32;
         const TASK_ENDED: u32 = EventKind::TaskEnded as u32;
         const STOPPED: u32 = EventKind::Stopped as u32;
+        const JOBS_FAILED: u32 = EventKind::JobsFailed as u32;
         let name = event_name(&event.name);
         match event.kind {
             JOB => self.job(tracer, name, event, clock),
@@ -111,6 +112,7 @@ impl TraceFigures {
             DELIVERED => self.paths.take(tracer, name, event, clock),
             FELL_BACK => self.paths.fell_back(tracer, name, event, clock),
             STAGE_OVERRAN => self.paths.overran(tracer, name, event),
+            JOBS_FAILED => self.paths.jobs_failed(tracer, name, event),
             ENDPOINT => self.paths.at_devices(tracer, name, event, clock),
             CAME_EARLY => self.paths.came_early(tracer, name, event),
             PROMISED => self.paths.promised(tracer, name, event),

@@ -17,7 +17,7 @@ use crate::report::executing::{ExecutingReport, at_the_end};
 use crate::report::faults::FaultReport;
 use crate::report::injection::Injections;
 use crate::report::paths::PathReport;
-use crate::report::stages::EarlyReport;
+use crate::report::stages::{EarlyReport, FailedReport};
 use crate::run::Ended;
 
 /// Silence after which a partition hangs, if the description names no heartbeat; seconds.
@@ -406,8 +406,10 @@ impl PathReport {
         }
         let admitted = self.loss_bound.unwrap_or(1.0);
         if self.lost as f64 > admitted * all.max(1) as f64 {
+            let reasons = self.failed.iter().map(FailedReport::sentence);
+            let reasons: String = reasons.map(|one| format!("; {one}")).collect();
             broken.push(format!(
-                "lost {} of {}; {} % are admitted",
+                "lost {} of {}; {} % are admitted{reasons}",
                 self.lost,
                 counted(all, "message"),
                 (1e4 * admitted).round() / 100.0

@@ -7,9 +7,10 @@
 //! were released.
 
 use crate::environment::{Resources, one};
+use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::component::{
     BOOT, COMPONENT_CORES, MAX_SHARED, OnFault, Part, Role, SCHEDULER_FREE, interface_slot,
-    stack_top, thread_slot, token,
+    pipe_functions, stack_top, thread_slot, token,
 };
 use bulkhead_abi::failure;
 use bulkhead_abi::guest::GuestPage;
@@ -112,10 +113,14 @@ pub(crate) struct Builder {
     cores: [Option<Core>; COMPONENT_CORES],
     pulses: Pulses,
     shared: SharedPages,
+    jobs: JobPages,
 }
 
 /// First page of each shared memory, by number.
 pub(crate) type SharedPages = [u64; MAX_SHARED];
+
+/// First page of the memory for jobs of each component with pipe functions, by its number.
+pub(crate) type JobPages = [u64; MAX_COMPONENTS];
 
 /// By core: the page that a scheduler without the heartbeat has in place of the guest page, if
 /// another component owns the heartbeat.
@@ -140,6 +145,7 @@ impl Builder {
             cores: [None; COMPONENT_CORES],
             pulses: [None; COMPONENT_CORES],
             shared: [0; MAX_SHARED],
+            jobs: [0; MAX_COMPONENTS],
         };
         if archive.components().any(|one| one.owns(Part::Heartbeat)) {
             let others = archive.components().filter(|one| one.is(Role::Scheduler));
@@ -150,6 +156,13 @@ impl Builder {
         for (number, shared) in archive.shared() {
             // They belong to no component, and stay when one is rebuilt.
             builder.shared[number] = builder.first.pages(shared.pages.into());
+        }
+        for component in archive
+            .components()
+            .filter(|one| one.wiring.job_stacks != 0)
+        {
+            let pages = builder.first.pages(pipe_functions::BYTES / PAGE_SIZE);
+            builder.jobs[component.number] = pages;
         }
         builder.roots[0] = Some(Root::first());
         for component in archive.components().skip(1) {
@@ -243,6 +256,7 @@ impl Builder {
             page: self.page,
             pulses: &self.pulses,
             shared: &self.shared,
+            jobs: &self.jobs,
         };
         let (slots, pool) = one(first, self.archive, component, &given)?;
         keep(component_slot, slots.component)?;

@@ -1,11 +1,11 @@
 //! Environment of a component: its memory, its parts of the window, and its information page
 
-use crate::build::{Pulses, SharedPages, copy};
+use crate::build::{JobPages, Pulses, SharedPages, copy};
 use crate::space::Space;
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::component::{
     ComponentInfo, IDENTITY, INFO_ADDRESS, NO_THREAD, OnFault, Part, Role, Shared, SharedMemory,
-    Wiring,
+    Wiring, pipe_functions,
 };
 use bulkhead_abi::guest::{
     ChannelEnd, ChannelKind, Function, GuestInfo, GuestPage, Role as EndRole,
@@ -26,6 +26,7 @@ pub(crate) struct Resources<'a> {
     pub(crate) page: &'a GuestPage,
     pub(crate) pulses: &'a Pulses,
     pub(crate) shared: &'a SharedPages,
+    pub(crate) jobs: &'a JobPages,
 }
 
 /// Gives a component its memory and its information page. Returns, for a scheduler, the pool of
@@ -40,10 +41,11 @@ pub(crate) fn one(
     let info = &page.info;
     let wiring = component.wiring;
     let identity = component.number as u64 + IDENTITY;
-    let stacks = [wiring.threads(), wiring.stack_pages].map(u64::from);
+    let stacks = [wiring.stacks(), wiring.stack_pages].map(u64::from);
     let again = wiring.on_fault == OnFault::Restart as u32;
     let slots = first.component_with(component.packed, identity, stacks, again)?;
     let mut space = Space::new(&slots);
+    jobs(first, &mut space, archive, component, given.jobs)?;
     let mut about = ComponentInfo::new_zeroed();
     describe(&mut about, archive, component, info);
     let mine = |part| component.owns(part);
@@ -94,6 +96,21 @@ pub(crate) fn one(
     give_lines(slots.leaf, lines)?;
     publish(first, &slots, &about)?;
     Ok((slots, pool))
+}
+
+/// Maps the memory for jobs of pipe functions, before everything else, since component and scheduler know the addresses.
+fn jobs(
+    first: &mut First,
+    space: &mut Space,
+    archive: Checked<'_>,
+    component: &Component<'_>,
+    jobs: &JobPages,
+) -> Result<(), Status> {
+    for other in archive.with_jobs_in(component) {
+        let pages = [jobs[other.number], pipe_functions::BYTES / PAGE_SIZE];
+        space.memory(first, first::MEMORY, pages, Rights::Write)?;
+    }
+    Ok(())
 }
 
 /// Address and bytes of a component's recorder in the trace of the partition.

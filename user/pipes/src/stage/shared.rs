@@ -1,6 +1,7 @@
 //! State of stages that other threads use: producers, the scheduler, the planner and the recorder
 
 use super::Plan;
+use crate::component_functions;
 use crate::runtime::CORE;
 use crate::shared_state::{self as common, Word};
 use crate::table::{self, Entry};
@@ -43,6 +44,8 @@ pub(crate) struct Shared {
     pub(crate) oldest: Word,
     /// Tick at which the end of a task entered the pipe that the stage passed on last; 0: none yet.
     pub(crate) ended: Word,
+    /// Jobs without output, because the component of their function did not work.
+    pub(crate) failed: Word,
 }
 
 impl Shared {
@@ -60,6 +63,7 @@ impl Shared {
             fallbacks: Word::of_stage(number, Count::Fallbacks),
             oldest: Word::of_stage(number, Count::Oldest),
             ended: Word::of_stage(number, Count::Ended),
+            failed: Word::of_stage(number, Count::Failed),
         }
     }
 
@@ -90,6 +94,7 @@ impl Shared {
             &self.fallbacks,
             &self.oldest,
             &self.ended,
+            &self.failed,
         ] {
             count.store(0, Relaxed);
         }
@@ -191,6 +196,7 @@ pub(super) fn take(number: usize) -> Option<Plan> {
 
 /// Marks whether a stage's thread has a pipe.
 pub(crate) fn set_vacant(number: usize) {
+    component_functions::release(number);
     VACANT.fetch_or(1 << number, Release);
 }
 

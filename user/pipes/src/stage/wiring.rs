@@ -7,7 +7,7 @@ use crate::device::To;
 use crate::remote_partition::RemoteEdge;
 use crate::runtime::Failure;
 use crate::table::{self, Entry, PIPES};
-use crate::{fanout, memory, shared_state};
+use crate::{component_functions, fanout, memory, shared_state};
 use bulkhead_abi::pipe::{EndpointKind, NONE, Pipe, Stage};
 use bulkhead_abi::{NAME_LEN, name_field, name_text};
 use bulkhead_buffers::Region;
@@ -29,6 +29,7 @@ type Plans = [Option<Plan>; STAGES];
 #[derive(Clone, Copy)]
 pub(crate) struct Common {
     functions: Functions,
+    timing: Timing,
     /// Argument words of the component.
     rounds: Option<u64>,
     load: u64,
@@ -37,9 +38,10 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    pub(crate) fn new(env: &Environment, functions: Functions) -> Self {
+    pub(crate) fn new(env: &Environment, functions: Functions, timing: Timing) -> Self {
         Self {
             functions,
+            timing,
             rounds: env.argument("rounds").and_then(|word| word.parse().ok()),
             load: env.number("load", 50).min(100),
             jitter: env.number("jitter", 0),
@@ -55,9 +57,21 @@ impl Common {
         }
     }
 
-    /// Returns whether the program has the functions of a stage.
+    /// Returns whether the program or a component has the function of a stage.
     pub(crate) fn has(&self, function: &str) -> bool {
-        functions::find(self.functions, function).is_some()
+        component_functions::has(&self.timing, function)
+            || functions::find(self.functions, function).is_some()
+    }
+
+    /// The function of a stage: `which` is 0 for its own, 1 for its fallback.
+    fn function(
+        &self,
+        pipe: &Pipe,
+        place: [usize; 2],
+        name: &str,
+    ) -> Result<Option<Function>, Failure> {
+        let executed = component_functions::of_stage(&self.timing, place, pipe.name, name)?;
+        Ok(executed.or_else(|| functions::find(self.functions, name)))
     }
 
     /// Plan of the stage at an index of a pipe, with that number among all; `head`: number of first
@@ -70,9 +84,13 @@ impl Common {
         (head, last): (usize, bool),
     ) -> Result<Plan, Failure> {
         let wrong = |reason| Failure::Pipe(pipe_head.name, reason);
-        let function = functions::find(self.functions, name_text(&stage.function)).ok_or(
-            Failure::Function(pipe_head.name, stage.function, self.functions),
-        )?;
+        let function = self.function(pipe_head, [number, 0], name_text(&stage.function))?;
+        let function = function.ok_or(Failure::Function(
+            pipe_head.name,
+            stage.function,
+            self.functions,
+        ))?;
+        let fallback = self.function(pipe_head, [number, 1], name_text(&stage.fallback))?;
         if stage.messages as usize > MESSAGES || head == HEADS && stage.from == 0 {
             return Err(wrong("a budget or its inputs are too many"));
         }
@@ -89,7 +107,9 @@ impl Common {
             inputs: [const { None }; ENDS],
             outputs: [const { None }; ENDS],
             remote_inputs: 0,
-            fallback: fallback(pipe_head, &stage, self.functions),
+            fallback: fallback
+                .filter(|_| pipe_head.max_age_ns != 0)
+                .map(|function| (ticks(pipe_head.max_age_ns), function)),
             awaits: [None; AWAITED],
             peers: [None; 2 * ENDS],
             period: ticks(stage.period_ns),
@@ -334,12 +354,6 @@ fn leave_to_gatherer(
     fanout::leave(plan.number, outgoing);
     let fed = Fed::Gatherer(plan.gatherer());
     free(&mut plan.outputs, (output, fed))
-}
-
-/// The fallback of a stage, and after how many ticks without a remote message it runs.
-fn fallback(pipe: &Pipe, stage: &Stage, functions: Functions) -> Option<(u64, Function)> {
-    let function = functions::find(functions, name_text(&stage.fallback))?;
-    (pipe.max_age_ns != 0).then(|| (ticks(pipe.max_age_ns), function))
 }
 
 /// Buffers between stages here and in other partitions or on other cores, of a pipe with that

@@ -44,6 +44,8 @@ pub struct Timing {
     pub stages: &'static [pipe::Stage],
     /// Their edges to and from stages of other partitions.
     pub crossings: &'static [pipe::Crossing],
+    /// Pipe functions that components execute.
+    pub functions: &'static [pipe::ComponentFunction],
     /// Functions and endpoints for run-time pipes, if there may be any.
     pub repository: Option<repository::Repository<'static>>,
 }
@@ -60,6 +62,7 @@ impl Timing {
         pipes: &[],
         stages: &[],
         crossings: &[],
+        functions: &[],
         repository: None,
     };
 
@@ -100,6 +103,7 @@ impl Timing {
             pipes,
             stages,
             crossings,
+            functions,
         } = run;
         Some(Self {
             vcpus,
@@ -111,6 +115,7 @@ impl Timing {
             pipes,
             stages,
             crossings,
+            functions,
             repository: repository::Repository::read(rest),
         })
     }

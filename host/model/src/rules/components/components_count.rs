@@ -4,11 +4,12 @@ use crate::diagnostic::Report;
 use crate::draft::{Draft, items};
 use bulkhead_abi::component::MAX_INTERFACES;
 use bulkhead_abi::kernel::MAX_COMPONENTS;
+use std::collections::BTreeMap;
 
 crate::rules::declaration::rule! {
     Error, "components-count",
     "a partition has at most 16 components and 16 interfaces among them",
-    "They are listed in one page, which boot and scheduler read.",
+    "They are listed in one page, which boot and scheduler read. A component with pipe functions has an interface for them.",
     check
 }
 
@@ -26,7 +27,12 @@ fn check(draft: &Draft, report: &mut Report) {
             );
         }
         let provided = partition.components.iter();
-        let mut interfaces = provided.flat_map(|component| items(&component.provides));
+        let interfaces = provided.flat_map(|component| items(&component.provides));
+        // A component with pipe functions has one more, to which no key refers.
+        let functions = partition.functions.iter();
+        let executing = functions.filter_map(|function| function.component.given());
+        let executing: BTreeMap<&str, _> = executing.map(|one| (one.value.as_str(), one)).collect();
+        let mut interfaces = interfaces.chain(executing.into_values());
         if let Some(interface) = interfaces.nth(MAX_INTERFACES) {
             let message = format!(
                 "`{}` has more than {MAX_INTERFACES} interfaces",

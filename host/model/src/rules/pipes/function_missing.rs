@@ -31,7 +31,8 @@ fn check(draft: &Draft, report: &mut Report) {
             continue;
         };
         let names: Vec<_> = functions.iter().map(String::as_str).collect();
-        let there = |name: &str| names.contains(&name);
+        let there = |name: &str| names.contains(&name) || executed(partition, name);
+        check_components(draft, partition, report);
         for function in used(draft, partition).filter(|one| !there(&one.name.value)) {
             let name = &function.name.value;
             report.add(
@@ -60,6 +61,43 @@ fn check(draft: &Draft, report: &mut Report) {
                 );
             }
         }
+    }
+}
+
+/// Returns whether a component executes the function.
+fn executed(partition: &PartitionDraft, name: &str) -> bool {
+    let mut functions = partition.functions.iter();
+    functions.any(|one| one.name.value == name && !one.component.is_absent())
+}
+
+/// Functions that components execute are in their programs.
+fn check_components(draft: &Draft, partition: &PartitionDraft, report: &mut Report) {
+    for function in &partition.functions {
+        let Some(component) = function.component.given() else {
+            continue;
+        };
+        let mut components = partition.components.iter();
+        let found = components.find(|one| one.name.value == component.value);
+        let Some(program) = found.and_then(|one| one.program(draft)) else {
+            continue;
+        };
+        let Some(functions) = program::functions(&draft.root, &program) else {
+            continue;
+        };
+        let name = &function.name.value;
+        if functions.contains(name) {
+            continue;
+        }
+        let names: Vec<_> = functions.iter().map(String::as_str).collect();
+        let message = format!(
+            "the program of `{}.{}` has no function `{name}`",
+            partition.name.value, component.value
+        );
+        report.add(
+            RULE.at(&function.name.span, message)
+                .here("the component executes it")
+                .help(help(name, &names, partition)),
+        );
     }
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod endpoint_sharers;
 pub(crate) mod endpoint_twice;
 pub(crate) mod endpoint_vcpu;
 pub(crate) mod function_changed;
+pub(crate) mod function_component;
 pub(crate) mod function_core;
 pub(crate) mod function_endpoint;
 pub(crate) mod function_fallback;
@@ -45,6 +46,7 @@ use bulkhead_tpipe::binding::Misfit;
 pub(super) const RULES: &[&Rule] = &[
     &function_partition::RULE,
     &function_core::RULE,
+    &function_component::RULE,
     &function_times::RULE,
     &function_wcet::RULE,
     &function_measured::RULE,
