@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use bulkhead_abi::component::Role;
 use bulkhead_formats::address::Ipa;
 use bulkhead_model::system::{
     Component, Image, Initrd, Kernel, Partition, PartitionId, Program, System,
@@ -175,7 +176,9 @@ impl<'a> Gatherer<'a> {
             Program::File(path) => Ok(path.clone()),
             Program::Folder(folder) => {
                 let name = format!("{}.{}", partition.name, component.name);
-                sources::build(&self.options.root, folder, &self.options.out_dir, &name)
+                let is_scheduler = component.role == Role::Scheduler;
+                let place = [&self.options.out_dir, Path::new(&name)];
+                sources::build(&self.options.root, folder, is_scheduler, place)
                     .map_err(|error| error.at(&component.span))
             }
         }

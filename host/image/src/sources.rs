@@ -30,7 +30,7 @@ struct Runtime {
     flags: &'static [&'static str],
 }
 
-const RUNTIMES: [Runtime; 4] = [
+const RUNTIMES: [Runtime; 5] = [
     // Programs are the user's, and often not new: only their errors matter.
     Runtime {
         kind: Kind::OpenMp,
@@ -43,7 +43,15 @@ const RUNTIMES: [Runtime; 4] = [
     Runtime {
         kind: Kind::Pipes,
         library: "bulkhead-pipes-c",
-        include: &["user/pipes/c/include"],
+        include: &["user/pipe-functions/include"],
+        sources: &[],
+        flags: &["-Wall", "-Wextra"],
+    },
+    // The same, executed by a component.
+    Runtime {
+        kind: Kind::PipeFunctions,
+        library: "bulkhead-pipe-functions-c",
+        include: &["user/pipe-functions/include"],
         sources: &[],
         flags: &["-Wall", "-Wextra"],
     },
@@ -125,17 +133,23 @@ struct CompileCommand {
     arguments: Vec<String>,
 }
 
-/// Builds the program of a folder as `name` in `out`, if it is of C files; where it is.
+/// Builds the program of a folder as `name` in `out`, if it is of C files, for a component that is a scheduler or not. Returns its
+/// path.
 ///
 /// # Errors
 /// There is no program, no compiler, or it failed: its messages are the error's detail.
-pub fn build(root: &Path, folder: &Folder, out: &Path, name: &str) -> Result<PathBuf, BuildError> {
+pub fn build(
+    root: &Path,
+    folder: &Folder,
+    is_scheduler: bool,
+    [out, name]: [&Path; 2],
+) -> Result<PathBuf, BuildError> {
     let path = &folder.path;
     if path.join("Cargo.toml").is_file() {
         return crates::build_outside(root, path);
     }
     fs::read_dir(path).map_err(|error| BuildError::unreadable(path, &error))?;
-    let Some(kind) = Kind::of(path) else {
+    let Some(kind) = Kind::of(path).map(|kind| kind.in_component(is_scheduler)) else {
         let message = format!("`{}` has no program", path.display());
         let help = "a folder holds either a crate, with its Cargo.toml, or C or C++ files";
         return Err(BuildError::new("source-empty", message, help));
@@ -363,7 +377,8 @@ mod tests {
             include: Vec::new(),
             define: Vec::new(),
         };
-        let refused = build(Path::new("."), &empty, &folder, "x").expect_err("nothing there");
+        let refused = build(Path::new("."), &empty, false, [&folder, Path::new("x")])
+            .expect_err("nothing there");
         assert_eq!(refused.id, "source-empty");
         fs::remove_dir_all(&folder).expect("its own");
     }

@@ -16,8 +16,10 @@ use std::path::{Path, PathBuf};
 pub enum Runtime {
     /// OpenMP.
     OpenMp,
-    /// Functions of tuned pipes, `pipe.h`.
+    /// Functions of tuned pipes, `pipe.h`: a scheduler that runs their stages.
     Pipes,
+    /// Functions of tuned pipes, `pipe.h`: a component that executes them.
+    PipeFunctions,
     /// Threads of SliteOS, `slite.h`.
     Slite,
     /// One thread beside other components, `bulkhead.h`.
@@ -56,12 +58,21 @@ impl Runtime {
         Some(found.map_or(Self::Component, |(runtime, _)| *runtime))
     }
 
+    /// The runtime of a component with such sources, which is a scheduler or not.
+    #[must_use]
+    pub const fn in_component(self, is_scheduler: bool) -> Self {
+        match self {
+            Self::Pipes if !is_scheduler => Self::PipeFunctions,
+            other => other,
+        }
+    }
+
     /// Header that its programs include.
     #[must_use]
     pub const fn header(self) -> &'static str {
         match self {
             Self::OpenMp => "omp.h",
-            Self::Pipes => "pipe.h",
+            Self::Pipes | Self::PipeFunctions => "pipe.h",
             Self::Slite => "slite.h",
             Self::Component => "bulkhead.h",
         }

@@ -420,9 +420,7 @@ fn tell_stage(pipe: &str, number: usize, shared: &stage::Shared) {
     }
     let failed = shared.failed.load(Relaxed);
     if failed > 0 {
-        say!(
-            "pipe {pipe} stage {name}: {failed} jobs without output, as the component of their function did not work"
-        );
+        say!("pipe {pipe} stage {name}: {failed} jobs failed in the component of the function");
     }
     if overruns + dropped > 0 {
         let stopped = match stage::is_stopped(number) {

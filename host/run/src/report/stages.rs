@@ -48,10 +48,8 @@ impl FailedReport {
             stage,
             jobs,
         } = self;
-        format!(
-            "{} of {stage} of {partition} had no output, because the component of the function caused a fault or did not work yet",
-            counted(*jobs, "job")
-        )
+        let jobs = counted(*jobs, "job");
+        format!("{jobs} of {stage} of {partition} failed in the component of the function")
     }
 }
 

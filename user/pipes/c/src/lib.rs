@@ -1,85 +1,12 @@
-//! Pipe functions in C: what `include/pipe.h` declares, over the runtime of pipes
+//! The scheduler of a partition's tuned pipes, with functions in C
 
 #![no_std]
-#![expect(
-    unsafe_code,
-    reason = "C is called by name, and hands over a table that its header explains"
-)]
 
-use bulkhead_pipes_runtime::{First, Function, Job};
-use bulkhead_stages::functions::Answer;
-use bulkhead_stages::work::ENDS;
-use core::ffi::{CStr, c_char, c_int};
-use core::ptr;
-
-/// `struct pipe_data`.
-type Data = [u64; 2];
-
-/// `struct pipe_job`.
-#[repr(C)]
-struct CJob {
-    input: [*const Data; ENDS],
-    source: *const Data,
-    memory: *mut u64,
-    age: u64,
-}
-
-/// `struct pipe_named`.
-#[repr(C)]
-struct Named {
-    name: *const c_char,
-    function: Option<extern "C" fn(*const CJob, *mut Data) -> c_int>,
-}
-
-// SAFETY: a constant of the program.
-unsafe impl Sync for Named {}
-
-unsafe extern "C" {
-    /// Ends with an entry without name.
-    static pipe_functions: Named;
-}
+use bulkhead_pipes_runtime::First;
 
 bulkhead_component::component!(run);
 bulkhead_pipes_runtime::serve_components!();
 
 fn run(first: First) -> ! {
-    bulkhead_pipes_runtime::run(first, function)
-}
-
-fn function(index: usize) -> Option<(&'static str, Function)> {
-    let mut entry = &raw const pipe_functions;
-    for place in 0..=index {
-        // SAFETY: the header promises a last entry, which is not passed.
-        let named = unsafe { &*entry };
-        if named.name.is_null() {
-            return None;
-        }
-        if place == index {
-            // SAFETY: a string of the program's, which is constant.
-            let name = unsafe { CStr::from_ptr(named.name) };
-            return Some((name.to_str().ok()?, named));
-        }
-        entry = entry.wrapping_add(1);
-    }
-    None
-}
-
-impl Answer for Named {
-    fn job(&self, job: &mut Job<'_>) -> Option<Data> {
-        let mut input = [ptr::null(); ENDS];
-        for (place, message) in input.iter_mut().zip(job.inputs) {
-            *place = message
-                .as_ref()
-                .map_or(ptr::null(), |message| &raw const message.data);
-        }
-        let job = CJob {
-            input,
-            source: job.source.as_ref().map_or(ptr::null(), ptr::from_ref),
-            memory: job.state.memory.as_mut_ptr(),
-            age: job.age,
-        };
-        let mut output = [0; 2];
-        let sent = self.function?(&raw const job, &raw mut output) != 0;
-        sent.then_some(output)
-    }
+    bulkhead_pipes_runtime::run(first, bulkhead_pipe_table::function)
 }

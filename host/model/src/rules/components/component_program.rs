@@ -7,10 +7,10 @@ use bulkhead_abi::component::Role;
 
 crate::rules::declaration::rule! {
     Error, "component-program",
-    "a C program with threads or OpenMP is the only component of its partition, and boots it; one of pipe functions is a scheduler; \
-     any other runs beside a scheduler",
+    "a C program with threads or OpenMP is the only component of its partition, and boots it; one of pipe functions is a scheduler, \
+     or functions of the description name it; any other runs beside a scheduler",
     "`slite.h` and OpenMP schedule all threads of their partition and start no other component, so that nothing beside them would run. \
-     `pipe.h` runs the stages of tuned pipes, which is the work of a scheduler. Any other program has one thread, which a scheduler runs, \
+     A scheduler with `pipe.h` runs the stages of tuned pipes; another component with it executes the functions that name it. Any other program has one thread, which a scheduler runs, \
      and its `memory` is its heap.",
     check
 }
@@ -29,6 +29,25 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
+/// Problem of a component that is no scheduler and has pipe functions in C, and remedy.
+fn functions_problem(
+    partition: &PartitionDraft,
+    component: &ComponentDraft,
+) -> Option<(String, &'static str)> {
+    let name = component.path(partition);
+    let mut functions = partition.functions.iter();
+    let executes = functions.any(|one| one.component.value() == Some(component.name.value.clone()));
+    if !executes {
+        let message = format!("the pipe functions of `{name}` would not be run");
+        let help = "name the component in the functions, `[partition.NAME.function.NAME] component = …`, or write `role = \"scheduler\"`; \
+                    one component with `role = \"boot\"` starts it";
+        return Some((message, help));
+    }
+    let message = format!("`{name}` has no heap for its C library");
+    let help = "write `memory = \"16 KiB\"`, or as much as it allocates at its start";
+    (component.memory.or(0) == Some(0)).then_some((message, help))
+}
+
 /// Problem with its place, and remedy.
 fn problem(
     partition: &PartitionDraft,
@@ -36,11 +55,11 @@ fn problem(
     runtime: Runtime,
 ) -> Option<(String, &'static str)> {
     let (name, role) = (component.path(partition), component.role()?);
+    if runtime.in_component(role == Role::Scheduler) == Runtime::PipeFunctions {
+        return functions_problem(partition, component);
+    }
     if runtime == Runtime::Pipes {
-        let message =
-            format!("the pipe functions of `{name}` would not be run: it is no scheduler");
-        let help = "write `role = \"scheduler\"`; one component with `role = \"boot\"` starts it";
-        return (role != Role::Scheduler).then_some((message, help));
+        return None;
     }
     if runtime == Runtime::Component {
         let schedules = [Role::Boot, Role::Scheduler].contains(&role);

@@ -1,12 +1,15 @@
 /* Pipe functions in C.
  *
- * A program that includes this header runs the tuned pipes of its partition; what its stages do is in `pipe_functions`,
- * by the names that the description gives them (`partition.*.function.*`). Functions of the same names that are there
- * in any case (`sample`, `filter`, `fuse`, `emit` …) give way to its own.
+ * The functions of a program stand in `pipe_functions`, by the names that the description gives them
+ * (`partition.*.function.*`). In a component that the functions name (`component = …`) jobs run in that component alone. The program of
+ * the partition's scheduler runs all stages, and its functions are part of it; those of the same names that are there in any case
+ * (`sample`, `filter`, `fuse`, `emit` …) give way to its own.
  *
  * A function computes one job from what is new at its inputs and returns within its WCET: `bulkhead profile` measures
  * how long it takes. It keeps what it has to remember in `memory`, since the same function may be a stage of several pipes,
- * and calls nothing that waits. There are the compiler's own headers and the functions that compilers call; no others.
+ * and calls nothing that waits. In a component there is a C library with `math.h`; memory is allocated by constructors
+ * (`__attribute__((constructor))`), which run before the first job and after a restart, while jobs get none (`malloc` returns NULL).
+ * In the scheduler's program there are the compiler's own headers and the functions that compilers call; no others.
  */
 #ifndef PIPE_H
 #define PIPE_H
