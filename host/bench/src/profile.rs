@@ -5,7 +5,7 @@
 
 use bulkhead_abi::component::Role;
 use bulkhead_model::profile::{Measured, Profile, digest};
-use bulkhead_model::system::{Cores, Image, Partition, Program, System};
+use bulkhead_model::system::{Component, Cores, Image, Partition, Program, System};
 use bulkhead_run::machine::{DEFAULT_SHIFT, Timing};
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,8 @@ pub fn measure(context: &Context, system: &System, jobs: u64) -> Result<Profile,
         let Some(program) = program(partition) else {
             continue;
         };
-        let measures = run(context, program, jobs)?;
+        let executing = executing(partition);
+        let measures = run(context, program, &executing, jobs)?;
         let missing = |what: String| BenchError::Incomplete {
             what,
             folder: context.out.join(NAME).join("run"),
@@ -53,7 +54,8 @@ pub fn measure(context: &Context, system: &System, jobs: u64) -> Result<Profile,
                 wcmt_ns: (measure.worst + stage) as u64 * instruction_ns,
                 jobs: measure.count as u64,
                 instructions: [measure.average.ceil() as u64, measure.worst as u64],
-                digest: digest(&context.root, program).unwrap_or_default(),
+                digest: digest(&context.root, program_of(function, program, &executing))
+                    .unwrap_or_default(),
             };
             profile.insert(format!("{}.{function}", partition.name), measured);
         }
@@ -73,6 +75,32 @@ fn program(partition: &Partition) -> Option<&Program> {
     (measures && !partition.pipe_functions.is_empty()).then_some(&scheduler.program)
 }
 
+/// The components that execute pipe functions, with the names of the functions.
+fn executing(partition: &Partition) -> Vec<(&Component, Vec<&str>)> {
+    let Image::Components(components) = &partition.image else {
+        return Vec::new();
+    };
+    let functions = |component: &Component| {
+        let all = partition.component_functions.iter();
+        let executed = all.filter(|[_, executor]| *executor == component.name);
+        executed.map(|[name, _]| name.as_str()).collect::<Vec<_>>()
+    };
+    let both = components.iter().map(|one| (one, functions(one)));
+    both.filter(|(_, functions)| !functions.is_empty())
+        .collect()
+}
+
+/// The program with a function: that of the component that executes it, or of the scheduler.
+fn program_of<'p>(
+    function: &str,
+    scheduler: &'p Program,
+    executing: &[(&'p Component, Vec<&str>)],
+) -> &'p Program {
+    let mut executing = executing.iter();
+    let found = executing.find(|(_, functions)| functions.contains(&function));
+    found.map_or(scheduler, |(component, _)| &component.program)
+}
+
 const fn cores(partition: &Partition) -> usize {
     match &partition.cores {
         Cores::Count(count) => *count,
@@ -80,21 +108,75 @@ const fn cores(partition: &Partition) -> usize {
     }
 }
 
-fn run(context: &Context, program: &Program, jobs: u64) -> Result<Measures, BenchError> {
+fn run(
+    context: &Context,
+    program: &Program,
+    executing: &[(&Component, Vec<&str>)],
+    jobs: u64,
+) -> Result<Measures, BenchError> {
     let folder = context.out.join(NAME);
     std::fs::create_dir_all(&folder).map_err(BenchError::file(&folder))?;
     let description = folder.join("system.toml");
-    let (key, name) = match program {
-        Program::Crate(name) => ("crate", name.into()),
-        Program::File(path) => ("file", absolute(path)?),
-        Program::Folder(folder) => ("folder", absolute(&folder.path)?),
-    };
-    let image = format!("{key} = {name:?}");
-    let text = DESCRIPTION.replace("PROGRAM", &image);
+    let mut text = DESCRIPTION.replace("{ PROGRAM }", &image(program)?);
+    for (component, functions) in executing {
+        text += &component_text(component)?;
+        for function in functions {
+            add_function(&mut text, function, &component.name);
+        }
+    }
     std::fs::write(&description, text).map_err(BenchError::file(&description))?;
     let words = format!("profile={jobs} load=0");
     let setting = context.build(NAME, path(&description), &[], &[(PARTITION, &words)])?;
     setting.measure(PARTITION, Timing::path(DEFAULT_SHIFT))
+}
+
+/// The `image` of a component.
+fn image(program: &Program) -> Result<String, BenchError> {
+    Ok(match program {
+        Program::Crate(name) => format!("{{ crate = {name:?} }}"),
+        Program::File(path) => format!("{{ file = {:?} }}", absolute(path)?),
+        Program::Folder(folder) => {
+            let paths = |list: &[PathBuf]| list.iter().map(|path| absolute(path)).collect();
+            let (sources, include): (Result<Vec<_>, _>, Result<Vec<_>, _>) =
+                (paths(&folder.sources), paths(&folder.include));
+            format!(
+                "{{ folder = {:?}, sources = {:?}, include = {:?}, define = {:?} }}",
+                absolute(&folder.path)?,
+                sources?,
+                include?,
+                folder.define
+            )
+        }
+    })
+}
+
+/// A component that executes functions.
+fn component_text(component: &Component) -> Result<String, BenchError> {
+    let Component {
+        name,
+        program,
+        memory,
+        stack,
+        ..
+    } = component;
+    let image = image(program)?;
+    let text = format!(
+        "\n[partition.{PARTITION}.component.{name}]\nimage = {image}\nneeds = [\"threads\", \"console\"]\n\
+         priority = 50\non_fault = \"stop\"\nmemory = \"{} KiB\"\nstack = \"{} KiB\"\n",
+        memory / 1024,
+        stack / 1024
+    );
+    Ok(text)
+}
+
+/// Adds a function that a component executes to the description, which has some functions already.
+fn add_function(text: &mut String, function: &str, component: &str) {
+    let head = format!("[partition.{PARTITION}.function.{function}]\n");
+    let executed = format!("{head}component = {component:?}\n");
+    match text.contains(&head) {
+        true => *text = text.replace(&head, &executed),
+        false => *text += &format!("\n{executed}wcet = \"200 us\"\n"),
+    }
 }
 
 /// The description that is made stands elsewhere.
@@ -104,4 +186,22 @@ fn absolute(path: &Path) -> Result<PathBuf, BenchError> {
 
 fn path(file: &Path) -> &str {
     file.to_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_of_the_description_is_not_described_twice() {
+        let mut text = DESCRIPTION.to_owned();
+        add_function(&mut text, "filter", "means");
+        add_function(&mut text, "mean", "means");
+        let tables = |name: &str| {
+            let head = format!("[partition.{PARTITION}.function.{name}]");
+            text.matches(&head).count()
+        };
+        assert_eq!([tables("filter"), tables("mean")], [1, 1]);
+        assert_eq!(text.matches("component = \"means\"").count(), 2);
+    }
 }

@@ -81,6 +81,9 @@ static CALLS: [[Call; FUNCTIONS]; STAGES] = {
     all
 };
 
+/// A function that is measured, and no stage's.
+static MEASURED: Call = Call::of(STAGES);
+
 /// Notes the components with pipe functions of this core. To be called before stages are planned.
 pub(crate) fn open() {
     let archive = bulkhead_supervisor::archive();
@@ -145,6 +148,21 @@ pub(crate) fn of_stage(
         return Err(call.missing());
     }
     Ok(Some(call))
+}
+
+/// Has `measure` call each function that a component of this core executes. No stage may have begun: jobs run on the first stack.
+pub(crate) fn each(timing: &Timing, mut measure: impl FnMut(&str, Function)) {
+    for entry in timing.functions {
+        let host = HOSTS.get(entry.component as usize);
+        let Some(host) = host.filter(|host| host.exists()) else {
+            continue;
+        };
+        let name = name_text(&entry.name);
+        MEASURED.begin(entry.component, 0, name);
+        if MEASURED.find(host) {
+            measure(name, &MEASURED);
+        }
+    }
 }
 
 /// A stage has no function any more.
@@ -244,7 +262,9 @@ impl Call {
 
     /// Counts a job without output.
     fn fail(&self) {
-        Word::of_stage(self.stage, Count::Failed).fetch_add(1, Relaxed);
+        if self.stage < STAGES {
+            Word::of_stage(self.stage, Count::Failed).fetch_add(1, Relaxed);
+        }
     }
 
     /// Finds the function in the component that has published its names. Returns whether it is there.
@@ -259,12 +279,16 @@ impl Call {
         found.is_some()
     }
 
-    fn missing(&self) -> Failure {
+    fn name(&self) -> [u8; NAME_LEN] {
         let mut name = [0; NAME_LEN];
         for (word, bytes) in self.name.iter().zip(name.as_chunks_mut::<8>().0) {
             *bytes = word.load(Relaxed).to_le_bytes();
         }
-        Failure::Pipe(name, "the function's component does not have it")
+        name
+    }
+
+    fn missing(&self) -> Failure {
+        Failure::Pipe(self.name(), "the function's component does not have it")
     }
 }
 

@@ -6,13 +6,16 @@
 //! release on. The sum of both maxima is the worst measured time of a stage.
 //! Argument word: `profile=JOBS`.
 
+use crate::component_functions;
+use crate::runtime::CORE;
 use crate::shared_state;
 use crate::stage::STAGES;
 use bulkhead_abi::pipe::Stage;
 use bulkhead_component::figure::{Counter, Figure};
+use bulkhead_component::first::Timing;
 use bulkhead_component::{Environment, clock, println};
 use bulkhead_sched::harness::Random;
-use bulkhead_stages::functions::{self, Functions, Job, State};
+use bulkhead_stages::functions::{self, Function, Functions, Job, State};
 use bulkhead_stages::message::Message;
 use bulkhead_stages::work::ENDS;
 use core::hint::black_box;
@@ -65,26 +68,57 @@ pub(crate) fn functions(env: &Environment, functions: Functions) {
     while clock::now() < until {}
     INSTRUCTIONS.store(counter.since(start), Relaxed);
     for (name, function) in functions::all(functions) {
-        let mut random = Random::new(1);
-        let mut state = State::new(1);
-        let mut figure = Figure::new();
-        for number in 0..jobs {
-            let inputs: [Option<Message>; ENDS] = core::array::from_fn(|_| input(&mut random));
-            let source = (random.below(2) == 0).then(|| data(&mut random));
-            let mut job = Job {
-                inputs: &inputs[..number as usize % (ENDS + 1)],
-                source,
-                age: 0,
-                state: &mut state,
-            };
-            let start = clock::cycles();
-            let answer = function.job(black_box(&mut job));
-            figure.add(counter.since(start));
-            black_box(answer);
-        }
-        figure.print(name);
+        measure(&counter, jobs, (name, function), || {});
     }
     LEFT.store(jobs, Relaxed);
+}
+
+/// Measures the functions that components execute, before pipes begin. Called on a thread that may run for `share`: C and T.
+pub(crate) fn functions_of_components(timing: &Timing, share: [u64; 2]) {
+    let jobs = LEFT.load(Relaxed);
+    if jobs == 0 {
+        return;
+    }
+    let counter = Counter::calibrated();
+    let [capacity, period] = share;
+    component_functions::each(timing, |name, function| {
+        let mut began = clock::now();
+        measure(&counter, jobs, (name, function), || {
+            // No job meets the end of the budget.
+            let spent = clock::now() - began;
+            CORE.threads
+                .sleep_until(clock::now() + spent * period.div_ceil(capacity));
+            began = clock::now();
+        });
+    });
+}
+
+/// Runs jobs of a function with random and with extreme inputs, and prints how long they took; `pause` is called after each job.
+fn measure(
+    counter: &Counter,
+    jobs: u64,
+    (name, function): (&str, Function),
+    mut pause: impl FnMut(),
+) {
+    let mut random = Random::new(1);
+    let mut state = State::new(1);
+    let mut figure = Figure::new();
+    for number in 0..jobs {
+        let inputs: [Option<Message>; ENDS] = core::array::from_fn(|_| input(&mut random));
+        let source = (random.below(2) == 0).then(|| data(&mut random));
+        let mut job = Job {
+            inputs: &inputs[..number as usize % (ENDS + 1)],
+            source,
+            age: 0,
+            state: &mut state,
+        };
+        let start = clock::cycles();
+        let answer = function.job(black_box(&mut job));
+        figure.add(counter.since(start));
+        black_box(answer);
+        pause();
+    }
+    figure.print(name);
 }
 
 fn input(random: &mut Random) -> Option<Message> {

@@ -11,6 +11,7 @@ use crate::runtime::{CORE, Failure, SUPERVISOR, give_up, say};
 use crate::stage::{self, STAGES};
 use crate::table::{self, Entry as Pipe, PIPES};
 use crate::{device, planner, profile, shared_state};
+use bulkhead_abi::repository::RECORDER_NS;
 use bulkhead_abi::trace::{Event, EventKind, PORT};
 use bulkhead_abi::{name_text, repository};
 use bulkhead_component::clock::{self, ticks};
@@ -128,7 +129,7 @@ extern "C" fn record(_: u64) -> ! {
         noted: [[0; EVENTS]; STAGES],
     };
     let (pause, second) = (ticks(PAUSE_NS), clock::frequency());
-    while !begin().unwrap_or_else(|failure| give_up(&failure)) {
+    while !begin(&timing).unwrap_or_else(|failure| give_up(&failure)) {
         CORE.threads.sleep_until(clock::now() + pause);
     }
     let mut shell = Shell::new();
@@ -147,9 +148,10 @@ extern "C" fn record(_: u64) -> ! {
 }
 
 /// Lets all stages begin once every core has built its own. Returns whether they did.
-fn begin() -> Result<bool, Failure> {
+fn begin(timing: &Timing) -> Result<bool, Failure> {
     let begins = shared_state::are_built();
     if begins {
+        profile::functions_of_components(timing, RECORDER_NS);
         stage::go();
         SUPERVISOR.scheduler_works()?;
     }

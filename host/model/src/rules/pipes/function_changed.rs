@@ -1,7 +1,7 @@
 //! Measured functions have the sources that run
 
 use crate::diagnostic::Report;
-use crate::draft::{Draft, PartitionDraft};
+use crate::draft::{Draft, PartitionDraft, PipeFunctionDraft};
 use crate::kinds::{Folder, Program};
 use crate::{measured_wcet, profile};
 
@@ -14,7 +14,8 @@ crate::rules::declaration::rule! {
 
 fn check(draft: &Draft, report: &mut Report) {
     for (partition, function, measured) in measured_wcet::functions(draft) {
-        let (Some(measured), Some(program)) = (measured, program(draft, partition)) else {
+        let (Some(measured), Some(program)) = (measured, program(draft, partition, function))
+        else {
             continue;
         };
         let now = profile::digest(&draft.root, &program);
@@ -34,9 +35,18 @@ fn check(draft: &Draft, report: &mut Report) {
     }
 }
 
-/// The program with the functions of the partition: that of its scheduler on the first core.
-fn program(draft: &Draft, partition: &PartitionDraft) -> Option<Program> {
-    partition.scheduler(Some(0))?.program(draft)
+/// The program with a function of the partition: that of the function's component, or of the scheduler on the first core.
+fn program(
+    draft: &Draft,
+    partition: &PartitionDraft,
+    function: &PipeFunctionDraft,
+) -> Option<Program> {
+    let Some(name) = function.component.given() else {
+        return partition.scheduler(Some(0))?.program(draft);
+    };
+    let mut components = partition.components.iter();
+    let component = components.find(|one| one.name.value == name.value);
+    component?.program(draft)
 }
 
 fn program_text(program: &Program) -> String {
