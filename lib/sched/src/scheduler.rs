@@ -115,6 +115,12 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
         self.state(thread) == State::Blocked
     }
 
+    /// Returns true if the thread can run.
+    #[must_use]
+    pub fn is_ready(&self, thread: ThreadId) -> bool {
+        self.state(thread) == State::Ready
+    }
+
     /// Returns true if there is a thread of that name.
     #[must_use]
     pub fn has(&self, thread: ThreadId) -> bool {

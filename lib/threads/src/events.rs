@@ -5,7 +5,7 @@
 )]
 
 use crate::threads::{State, own_index, thread_of};
-use crate::wait::{TimedOut, Waiters};
+use crate::wait::{TimedOut, WaitError, Waiters};
 use crate::{Machine, Threads, Time};
 use bulkhead_sched::policy::Policy;
 use core::cell::Cell;
@@ -93,13 +93,13 @@ impl Events {
     /// wish that were set.
     ///
     /// # Errors
-    /// [`TimedOut`].
+    /// [`WaitError`].
     pub fn wait<M: Machine, P: Policy, const N: usize>(
         &self,
         threads: &Threads<M, P, N>,
         wish: Wish,
         until: Time,
-    ) -> Result<u32, TimedOut> {
+    ) -> Result<u32, WaitError> {
         let caller = own_index::<M>();
         threads.take(caller);
         let found = match wish.of(self.flags.get()) {
@@ -151,8 +151,7 @@ impl Events {
                         ..wish
                     },
                 );
-                self.waiters.remove(thread);
-                state.rouse::<M>(thread);
+                state.grant::<M>(&self.waiters, thread);
             }
         }
     }
@@ -161,6 +160,19 @@ impl Events {
         if wish.clear {
             self.flags.set(self.flags.get() & !wish.flags);
         }
+    }
+
+    /// Flags that are set.
+    #[must_use]
+    pub fn flags(&self) -> u32 {
+        self.flags.get()
+    }
+
+    /// Ends all waits for the flags with [`WaitError::Deleted`]. No thread uses them afterwards.
+    pub fn delete<M: Machine, P: Policy, const N: usize>(&self, threads: &Threads<M, P, N>) {
+        let caller = own_index::<M>();
+        threads.take(caller);
+        threads.end_waits(caller, &[&self.waiters]);
     }
 
     /// Clears `flags`; those that were set.

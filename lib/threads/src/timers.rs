@@ -81,7 +81,7 @@ impl<const K: usize> Timers<K> {
         match self.server.iter().next() {
             // It waits for what came first until now.
             Some(server) if content.due.earliest() == Some(due) => {
-                self.server.remove(server);
+                let _server = threads.state_locked().next_waiter(&self.server);
                 threads.rouse(caller, index_of(server));
             }
             _ => threads.give_back(caller),

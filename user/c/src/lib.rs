@@ -19,7 +19,7 @@ mod program;
 
 use bulkhead_sched::policy::{Chosen, Task};
 use bulkhead_sched::{Refusal, Wakeup};
-use bulkhead_slite::{Full, LockError, Threads, TimedOut};
+use bulkhead_slite::{Full, LockError, Threads, WaitError};
 
 /// The constants of the header.
 const THREAD_COUNT: usize = 16;
@@ -37,15 +37,19 @@ const DEADLOCK: i32 = -3;
 const NOT_OWNER: i32 = -4;
 const REFUSED: i32 = -5;
 const NO_MEMORY: i32 = -6;
+const DELETED: i32 = -7;
 
 /// The error number of the header.
 trait Number {
     fn number(self) -> i32;
 }
 
-impl Number for TimedOut {
+impl Number for WaitError {
     fn number(self) -> i32 {
-        TIMED_OUT
+        match self {
+            Self::TimedOut => TIMED_OUT,
+            Self::Deleted => DELETED,
+        }
     }
 }
 
@@ -60,6 +64,7 @@ impl Number for LockError {
         match self {
             Self::TimedOut => TIMED_OUT,
             Self::Deadlock => DEADLOCK,
+            Self::Deleted => DELETED,
         }
     }
 }

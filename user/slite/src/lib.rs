@@ -13,8 +13,9 @@ mod task_trace;
 mod vcpus;
 
 pub use bulkhead_threads::{
-    Events, Expiry, Full, Guard, LockError, Mutex, NEVER, Periodic, Queue, Semaphore, Time,
-    TimedOut, Timers, Wish,
+    AttributeMutex, Attributes, BlockPool, Condition, ConditionVariable, Events, Expiry, Framing,
+    Full, Guard, Link, LockError, MessageQueue, Mutex, NEVER, NoBlock, Periodic, Queue,
+    ReadWriteLock, Semaphore, StreamBuffer, StreamError, Time, TimedOut, Timers, WaitError, Wish,
 };
 pub use cores::{CoreThreads, EachCore, Parker, start_core};
 pub use machine::{Kernel, OneCore, Place, Threads, run_nested};
