@@ -18,7 +18,7 @@ pub enum Runtime {
     OpenMp,
     /// Functions of tuned pipes, `pipe.h`.
     Pipes,
-    /// Threads of SliteOS, `slite.h`.
+    /// Threads of SliteOS, `slite.h`, or of CMSIS-RTOS v2, `cmsis_os2.h`.
     Slite,
     /// One thread beside other components, `bulkhead.h`.
     Component,
@@ -33,7 +33,12 @@ const MARKS: [(Runtime, &[&str]); 3] = [
     ),
     (
         Runtime::Slite,
-        &["#include <slite.h>", "#include \"slite.h\""],
+        &[
+            "#include <slite.h>",
+            "#include \"slite.h\"",
+            "#include <cmsis_os2.h>",
+            "#include \"cmsis_os2.h\"",
+        ],
     ),
 ];
 

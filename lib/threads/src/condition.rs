@@ -64,7 +64,7 @@ impl ConditionVariable {
         let caller = own_index::<M>();
         threads.take(caller);
         match threads.state_locked().grant_next::<M>(&self.0) {
-            Some(_) => threads.reschedule(caller),
+            Some(_) => threads.run_others(caller),
             None => threads.give_back(caller),
         }
     }
@@ -77,7 +77,7 @@ impl ConditionVariable {
         for thread in self.0.iter() {
             state.grant::<M>(&self.0, thread);
         }
-        threads.reschedule(caller);
+        threads.run_others(caller);
     }
 
     /// Ends all waits with [`LockError::Deleted`]. No thread uses it afterwards.

@@ -100,12 +100,27 @@ impl Events {
         wish: Wish,
         until: Time,
     ) -> Result<u32, WaitError> {
+        self.wait_all(threads, wish, until)
+            .map(|set| set & wish.flags)
+    }
+
+    /// Does so; all flags that were set, before those of the wish were cleared.
+    ///
+    /// # Errors
+    /// [`WaitError`].
+    pub fn wait_all<M: Machine, P: Policy, const N: usize>(
+        &self,
+        threads: &Threads<M, P, N>,
+        wish: Wish,
+        until: Time,
+    ) -> Result<u32, WaitError> {
         let caller = own_index::<M>();
         threads.take(caller);
-        let found = match wish.of(self.flags.get()) {
-            Some(found) => {
+        let set = self.flags.get();
+        let found = match wish.of(set) {
+            Some(_) => {
                 self.clear_for(wish);
-                Ok(found)
+                Ok(set)
             }
             None if until == 0 => Err(TimedOut),
             None => {
@@ -141,16 +156,10 @@ impl Events {
         let set = self.flags.get();
         for thread in self.waiters.iter() {
             let wish = state.wished(thread);
-            if let Some(found) = wish.of(set) {
+            if wish.of(set).is_some() {
                 self.clear_for(wish);
                 // What it is answered.
-                state.wish(
-                    thread,
-                    Wish {
-                        flags: found,
-                        ..wish
-                    },
-                );
+                state.wish(thread, Wish { flags: set, ..wish });
                 state.grant::<M>(&self.waiters, thread);
             }
         }
@@ -181,11 +190,20 @@ impl Events {
         threads: &Threads<M, P, N>,
         flags: u32,
     ) -> u32 {
+        self.clear_all(threads, flags) & flags
+    }
+
+    /// Does so; all flags that were set before.
+    pub fn clear_all<M: Machine, P: Policy, const N: usize>(
+        &self,
+        threads: &Threads<M, P, N>,
+        flags: u32,
+    ) -> u32 {
         let caller = own_index::<M>();
         threads.take(caller);
         let set = self.flags.get();
         self.flags.set(set & !flags);
         threads.give_back(caller);
-        set & flags
+        set
     }
 }

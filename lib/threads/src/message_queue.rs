@@ -187,7 +187,7 @@ impl MessageQueue {
             let Transfer { place, priority } = state.wait(producer).transfer;
             content.insert(place, priority);
         }
-        threads.reschedule(caller);
+        threads.run_others(caller);
     }
 
     /// Messages in it.

@@ -114,7 +114,7 @@ impl<T> Mutex<T> {
         note(threads.state_locked());
         match waiter {
             Some(waiter) => self.pass_on_locked(threads, caller, waiter),
-            None => threads.reschedule(caller),
+            None => threads.run_others(caller),
         }
     }
 

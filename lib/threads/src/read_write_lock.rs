@@ -103,7 +103,7 @@ impl ReadWriteLock {
             if waited == Err(WaitError::TimedOut) {
                 // Readers waited for this writer alone.
                 self.admit::<M, P, N>(threads.state_locked());
-                threads.reschedule(caller);
+                threads.run_others(caller);
                 return Err(LockError::TimedOut);
             }
             waited.map_err(|_| LockError::Deleted)
@@ -130,7 +130,7 @@ impl ReadWriteLock {
             self.admit_readers::<M, P, N>(state);
         }
         self.admit::<M, P, N>(state);
-        threads.reschedule(caller);
+        threads.run_others(caller);
         true
     }
 

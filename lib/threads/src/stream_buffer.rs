@@ -158,7 +158,7 @@ impl StreamBuffer {
             };
             if let Some(result) = result {
                 match has_roused {
-                    true => threads.reschedule(caller),
+                    true => threads.run_others(caller),
                     false => threads.give_back(caller),
                 }
                 return result;
@@ -185,7 +185,7 @@ impl StreamBuffer {
         let content = self.content();
         (content.start, content.length) = (0, 0);
         let _first = threads.state_locked().grant_next::<M>(&content.writers);
-        threads.reschedule(caller);
+        threads.run_others(caller);
     }
 
     /// Bytes in it, with the lengths of messages.

@@ -213,8 +213,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     /// The policy's refusal, or an index that is taken, as [`Machine::REFUSED`].
     pub fn adopt(&self, index: u64, name: u64, parameters: P::Parameters) -> Result<(), M::Error> {
         self.adopt_blocked(index, name, parameters)?;
-        let now = M::now();
-        self.with(|state| state.scheduler.wakeup(thread_of(index), now));
+        self.release(index);
         Ok(())
     }
 
@@ -337,8 +336,24 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             state.wait(joiner).progress = Progress::Granted;
             state.rouse::<M>(joiner);
         }
-        self.reschedule_settled(caller);
+        self.run_others(caller);
         true
+    }
+
+    /// Begins a thread that was adopted, without running it at once: for thread 0 before it runs threads.
+    pub fn release(&self, index: u64) {
+        let now = M::now();
+        self.with(|state| state.scheduler.wakeup(thread_of(index), now));
+    }
+
+    /// Stops the machine's thread of a place whose thread ended itself.
+    pub fn retire(&self, index: u64) {
+        self.with(|state| {
+            let thread = thread_of(index);
+            if !state.scheduler.has(thread) {
+                M::retire(state.name(thread));
+            }
+        });
     }
 
     /// Waits for the end of a thread, until `until`. A place without a thread is one whose thread has ended.
@@ -377,7 +392,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             state.suspended.insert(thread);
             state.scheduler.suspend(thread, M::now());
         }
-        self.reschedule_settled(caller);
+        self.run_others(caller);
         is_there
     }
 
@@ -394,7 +409,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             // A thread that waits looks whether it still has to.
             state.scheduler.wakeup(thread, M::now());
         }
-        self.reschedule_settled(caller);
+        self.run_others(caller);
         was_suspended
     }
 
@@ -410,7 +425,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             state.wait(thread).ceiling = ceiling;
             state.refresh_ceiling::<M>(thread)
         };
-        self.reschedule_settled(caller);
+        self.run_others(caller);
         set
     }
 
@@ -663,6 +678,15 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     /// Runs the thread that the policy picks. The lock is held, and released.
     pub(crate) fn reschedule(&self, caller: u64) {
         self.run_picked(caller, false);
+    }
+
+    /// Does so, unless the caller is the scheduler's own thread, which runs the others when it is done. The lock is held, and
+    /// released.
+    pub(crate) fn run_others(&self, caller: u64) {
+        match caller {
+            OWN => self.give_back(caller),
+            _ => self.reschedule(caller),
+        }
     }
 
     /// Does so where the thread on an account has been charged.

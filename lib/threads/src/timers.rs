@@ -107,6 +107,21 @@ impl<const K: usize> Timers<K> {
         running
     }
 
+    /// Returns true if a timer was started and has not expired for good.
+    pub fn is_running<M: Machine, P: Policy, const N: usize>(
+        &self,
+        threads: &Threads<M, P, N>,
+        timer: usize,
+    ) -> bool {
+        let caller = own_index::<M>();
+        threads.take(caller);
+        // SAFETY: the scheduler's lock is held.
+        let content = unsafe { &*self.content.get() };
+        let is_running = content.expiries.get(timer).is_some_and(Option::is_some);
+        threads.give_back(caller);
+        is_running
+    }
+
     /// Serves the timers: the whole work of a thread.
     pub fn serve<M: Machine, P: Policy, const N: usize>(&self, threads: &Threads<M, P, N>) -> ! {
         let caller = own_index::<M>();

@@ -128,7 +128,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
                 state.rouse::<M>(thread);
             }
         }
-        self.reschedule(caller);
+        self.run_others(caller);
     }
 }
 

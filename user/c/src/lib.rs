@@ -13,22 +13,27 @@
     reason = "the contract of each function is in slite.h"
 )]
 
+mod cmsis;
+mod guard;
 mod heap;
 mod objects;
 mod program;
+mod rtos_objects;
+mod threads;
 
 use bulkhead_sched::policy::{Chosen, Task};
 use bulkhead_sched::{Refusal, Wakeup};
-use bulkhead_slite::{Full, LockError, Threads, WaitError};
+use bulkhead_slite::{Full, LockError, MeteredThreads, WaitError};
 
 /// The constants of the header.
-const THREAD_COUNT: usize = 16;
-const TIMER_COUNT: usize = 16;
+const THREAD_COUNT: usize = 32;
+const TIMER_COUNT: usize = 32;
 const MESSAGE_WORDS: usize = 4;
 const QUEUE_MESSAGES: usize = 16;
 
 /// All threads of the program.
-static THREADS: Threads<Chosen<THREAD_COUNT>, THREAD_COUNT> = Threads::new(Chosen::new());
+static THREADS: MeteredThreads<Chosen<THREAD_COUNT>, THREAD_COUNT> =
+    MeteredThreads::new(Chosen::new());
 
 const OK: i32 = 0;
 const TIMED_OUT: i32 = -1;

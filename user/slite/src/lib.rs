@@ -18,6 +18,6 @@ pub use bulkhead_threads::{
     ReadWriteLock, Semaphore, StreamBuffer, StreamError, Time, TimedOut, Timers, WaitError, Wish,
 };
 pub use cores::{CoreThreads, EachCore, Parker, start_core};
-pub use machine::{Kernel, OneCore, Place, Threads, run_nested};
+pub use machine::{Kernel, Metered, MeteredThreads, OneCore, Place, Threads, bind, run_nested};
 pub use task_trace::TaskTrace;
 pub use vcpus::{Jobs, Refused, VcpuThreads, capacity, io_periods, is_by_priority, jobs_on};
