@@ -49,13 +49,15 @@ impl Runtime {
         if folder.join("Cargo.toml").is_file() {
             return None;
         }
-        let texts: Vec<_> = c_files(folder)
-            .iter()
-            .filter_map(|path| text(path))
-            .collect();
-        if texts.is_empty() {
+        let mut files = c_files(folder);
+        if files.is_empty() {
             return None;
         }
+        // A header of the program may include that of the runtime.
+        for suffix in ["h", "hpp"] {
+            collect(folder, suffix, false, &mut files);
+        }
+        let texts: Vec<_> = files.iter().filter_map(|path| text(path)).collect();
         let has = |mark: &&str| texts.iter().any(|text| text.contains(*mark));
         let found = MARKS.iter().find(|(_, marks)| marks.iter().any(has));
         Some(found.map_or(Self::Component, |(runtime, _)| *runtime))

@@ -469,6 +469,6 @@ unsafe extern "C" fn slite_print(text: *const u8, length: usize) {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn slite_up() {
+pub(crate) extern "C" fn slite_up() {
     let _refused_never = call(first::MONITOR, Operation::Up, []);
 }

@@ -1,6 +1,7 @@
 //! Kernel information and control, and delays
 
 use super::{ERROR, OK, PARAMETER, TICK_FREQUENCY, clock_ticks, may_wait, status, until};
+use crate::program::slite_up;
 use crate::{THREADS, guard};
 use bulkhead_component::clock;
 use bulkhead_sched::policy::Priority;
@@ -82,7 +83,7 @@ extern "C" fn osKernelGetState() -> i32 {
     }
 }
 
-/// Runs the threads; returns with an error, or when no thread will ever be ready again.
+/// Reports that the partition is up and runs the threads; returns with an error, or when no thread will ever be ready again.
 #[unsafe(no_mangle)]
 extern "C" fn osKernelStart() -> i32 {
     if THREADS.current() != 0 || STATE.load(Relaxed) != READY {
@@ -91,6 +92,7 @@ extern "C" fn osKernelStart() -> i32 {
     bulkhead_libc::flush();
     START.store(clock::now(), Relaxed);
     STATE.store(RUNNING, Relaxed);
+    slite_up();
     THREADS.run(NEVER);
     loop {
         clock::wait_for_interrupt();
