@@ -226,6 +226,20 @@ mod tests {
     }
 
     #[test]
+    fn a_header_of_the_program_names_its_runtime() {
+        let folder = std::env::temp_dir().join(format!("bulkhead-runtime-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+        write("check.h", "#include <cmsis_os2.h>\n");
+        assert_eq!(Runtime::of(&folder), None);
+        write("main.c", "#include \"check.h\"\n");
+        assert_eq!(Runtime::of(&folder), Some(Runtime::Slite));
+        write("check.h", "");
+        assert_eq!(Runtime::of(&folder), Some(Runtime::Component));
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
     fn comments_are_left_out() {
         assert_eq!(without_comments("a/*b*/c//d\ne\"//\"/*"), "a c\ne\"//\" ");
         assert_eq!(without_comments("\"open"), "\"open");

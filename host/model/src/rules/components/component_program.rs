@@ -9,7 +9,7 @@ crate::rules::declaration::rule! {
     Error, "component-program",
     "a C program with threads or OpenMP is the only component of its partition, and boots it; one of pipe functions is a scheduler; \
      any other runs beside a scheduler",
-    "`slite.h` and OpenMP schedule all threads of their partition and start no other component, so that nothing beside them would run. \
+    "`slite.h`, `cmsis_os2.h` and OpenMP schedule all threads of their partition and start no other component, so that nothing beside them would run. \
      `pipe.h` runs the stages of tuned pipes, which is the work of a scheduler. Any other program has one thread, which a scheduler runs, \
      and its `memory` is its heap.",
     check
