@@ -78,7 +78,7 @@ impl<T> Mutex<T> {
         if self.lock.try_take(caller) {
             Ok(())
         } else {
-            self.wait(threads, caller, until, |_, _| ())
+            self.wait::<false, _, _, N>(threads, caller, until, |_, _| ())
         }
     }
 
@@ -98,7 +98,7 @@ impl<T> Mutex<T> {
         threads.give_back(caller);
         match taken {
             true => Ok(()),
-            false => self.wait(threads, caller, until, note),
+            false => self.wait::<true, _, _, N>(threads, caller, until, note),
         }
     }
 
@@ -180,8 +180,9 @@ impl<T> Mutex<T> {
         }
     }
 
+    /// Waits for the mutex. One that is never deleted is looked at without the scheduler's lock, too.
     #[cold]
-    fn wait<M: Machine, P: Policy, const N: usize>(
+    fn wait<const IS_DELETABLE: bool, M: Machine, P: Policy, const N: usize>(
         &self,
         threads: &Threads<M, P, N>,
         caller: u64,
@@ -192,7 +193,10 @@ impl<T> Mutex<T> {
         threads.take(caller);
         let taken = loop {
             // Here the scheduler's lock is held.
-            if caller != OWN && threads.state_locked().wants(thread_of(caller)).is_null() {
+            if IS_DELETABLE
+                && caller != OWN
+                && threads.state_locked().wants(thread_of(caller)).is_null()
+            {
                 // Deleted: the mutex may be other memory by now.
                 threads.give_back(caller);
                 return Err(LockError::Deleted);
@@ -220,6 +224,10 @@ impl<T> Mutex<T> {
                 threads.hand_over(caller, owner);
             } else {
                 threads.hand_over_until(caller, owner, until);
+            }
+            if !IS_DELETABLE && self.lock.try_take(caller) {
+                threads.want(caller, core::ptr::null());
+                return Ok(());
             }
             threads.take(caller);
         };
