@@ -8,6 +8,7 @@
     reason = "a list of objects that do not move while a thread has them"
 )]
 
+use crate::held::Held;
 use crate::lock::ABANDONED;
 use crate::mutex::{LockError, Mutex};
 use crate::threads::{OWN, State, own_index, thread_of};
@@ -30,61 +31,32 @@ pub struct Attributes {
 
 /// A mutex with attributes. It must not move while a thread has it or waits for it.
 #[derive(Debug)]
+#[repr(C)]
 pub struct AttributeMutex {
+    /// Its place in the list of its owner's; the list names the mutex by it.
+    held: Held,
     mutex: Mutex<()>,
     attributes: Attributes,
     depth: Cell<u32>,
-    /// The next one of its owner's.
-    next: Cell<*const Self>,
 }
 
 // SAFETY: the cells are reached by the owner, or under the scheduler's lock.
 unsafe impl Sync for AttributeMutex {}
-
-/// Mutexes with attributes that a thread has.
-pub(crate) struct HeldMutex(Cell<*const AttributeMutex>);
-
-impl HeldMutex {
-    pub(crate) const fn none() -> Self {
-        Self(Cell::new(ptr::null()))
-    }
-
-    /// The mutexes, newest first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &AttributeMutex> {
-        // SAFETY: a mutex that a thread has exists; it leaves the list before it is released or deleted.
-        let first = unsafe { self.0.get().as_ref() };
-        // SAFETY: as above.
-        core::iter::successors(first, |mutex| unsafe { mutex.next.get().as_ref() })
-    }
-
-    fn push(&self, mutex: &AttributeMutex) {
-        mutex.next.set(self.0.replace(mutex));
-    }
-
-    fn remove(&self, mutex: &AttributeMutex) {
-        let before = self.iter().find(|one| ptr::eq(one.next.get(), mutex));
-        match before {
-            Some(before) => before.next.set(mutex.next.get()),
-            None if ptr::eq(self.0.get(), mutex) => self.0.set(mutex.next.get()),
-            None => {}
-        }
-    }
-}
 
 impl AttributeMutex {
     /// A free mutex.
     #[must_use]
     pub const fn new(attributes: Attributes) -> Self {
         Self {
+            held: Held::new(attributes.ceiling),
             mutex: Mutex::new(()),
             attributes,
             depth: Cell::new(0),
-            next: Cell::new(ptr::null()),
         }
     }
 
-    pub(crate) const fn ceiling(&self) -> Option<Priority> {
-        self.attributes.ceiling
+    fn as_held(&self) -> *const Held {
+        ptr::from_ref(self).cast()
     }
 
     /// Takes it, waiting until `until`.
@@ -107,7 +79,7 @@ impl AttributeMutex {
             self.depth.set(1);
             if caller != OWN {
                 let thread = thread_of(caller);
-                state.wait(thread).held.push(self);
+                state.wait(thread).held.push(self.as_held());
                 if self.attributes.ceiling.is_some() {
                     state.refresh_ceiling::<M>(thread);
                 }
@@ -132,7 +104,7 @@ impl AttributeMutex {
         self.mutex.release_noted(threads, |state| {
             if caller != OWN {
                 let thread = thread_of(caller);
-                state.wait(thread).held.remove(self);
+                state.wait(thread).held.remove(self.as_held());
                 if has_ceiling {
                     state.refresh_ceiling::<M>(thread);
                 }
@@ -153,7 +125,7 @@ impl AttributeMutex {
         threads.take(caller);
         let state = threads.state_locked();
         if let Some(owner) = self.owner().filter(|owner| *owner != OWN) {
-            state.wait(thread_of(owner)).held.remove(self);
+            state.wait(thread_of(owner)).held.remove(self.as_held());
             state.refresh_ceiling::<M>(thread_of(owner));
         }
         self.mutex.end_all_waits(threads, caller);
@@ -163,11 +135,9 @@ impl AttributeMutex {
 impl<P: Policy, const N: usize> State<P, N> {
     /// Releases the robust mutexes of a thread that ends, and locks its others for good.
     pub(crate) fn abandon_mutexes<M: Machine>(&mut self, thread: ThreadId) {
-        let held = core::mem::replace(&mut self.wait(thread).held, HeldMutex::none());
-        let mut next = held.0.get();
-        // SAFETY: a mutex that a thread has exists.
-        while let Some(mutex) = unsafe { next.as_ref() } {
-            next = mutex.next.get();
+        while let Some(held) = self.wait(thread).held.pop() {
+            // SAFETY: a mutex that a thread has exists, and is in the list by its first field.
+            let mutex = unsafe { &*held.cast::<AttributeMutex>() };
             mutex
                 .mutex
                 .abandon::<M, P, N>(self, mutex.attributes.robust);

@@ -18,6 +18,7 @@ mod attribute_mutex;
 mod block_pool;
 mod condition;
 mod events;
+mod held;
 mod lock;
 mod machine;
 mod message_queue;

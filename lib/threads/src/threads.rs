@@ -8,8 +8,8 @@ mod locked;
 mod state;
 
 use crate::accounts::{Accounts, Funding};
-use crate::attribute_mutex::HeldMutex;
 use crate::events::Wish;
+use crate::held::HeldList;
 use crate::lock::Lock;
 use crate::meter::Meter;
 use crate::wait::{Progress, Transfer, WaitError, Waiters};
@@ -79,7 +79,7 @@ pub(crate) struct Wait {
     /// Threads that wait for its end.
     joiners: Waiters,
     /// First of the mutexes with attributes that it has.
-    pub(crate) held: HeldMutex,
+    pub(crate) held: HeldList,
     /// Ceiling that it has besides those of its mutexes.
     ceiling: Option<Priority>,
 }
@@ -94,7 +94,7 @@ impl Wait {
             progress: Progress::Granted,
             transfer: Transfer::NONE,
             joiners: Waiters::new(),
-            held: HeldMutex::none(),
+            held: HeldList::new(),
             ceiling: None,
         }
     }
@@ -105,9 +105,9 @@ impl Wait {
 pub enum Condition {
     /// The calling thread.
     Running,
-    /// It runs when the policy picks it.
+    /// The thread runs when the policy picks it.
     Ready,
-    /// It waits, or is suspended.
+    /// The thread waits, or is suspended.
     Blocked,
 }
 

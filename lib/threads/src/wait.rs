@@ -28,7 +28,7 @@ pub use WaitError::TimedOut;
 pub(crate) enum Progress {
     /// In this set, or not at all.
     Waiting(*const Waiters),
-    /// It has what it waited for.
+    /// The thread has what it waited for.
     Granted,
     /// The object was deleted.
     Deleted,

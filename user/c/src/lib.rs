@@ -16,6 +16,7 @@
 mod cmsis;
 mod guard;
 mod heap;
+mod means;
 mod objects;
 mod program;
 mod rtos_objects;

@@ -7,12 +7,13 @@ use bulkhead_component::call::call;
 use bulkhead_component::first::argument_text;
 use bulkhead_component::{First, clock, console};
 use bulkhead_sched::policy::{Chosen, Task};
-use bulkhead_slite::{Expiry, Mutex, NEVER, Periodic, TaskTrace, Timers};
+use bulkhead_slite::{Expiry, Mutex, NEVER, Periodic, Timers};
 use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 
-use crate::threads::{self, JoinError, Places, Request, StackRequest};
+use crate::means::{MEANS, TASKS};
+use crate::threads::{self, JoinError, Request, StackRequest};
 use crate::{Number, OK, REFUSED, THREAD_COUNT, THREADS, TIMER_COUNT, guard, heap, task_of, woken};
 
 type Body = extern "C" fn(*mut c_void);
@@ -20,18 +21,6 @@ type Action = extern "C" fn(*mut c_void, u64);
 
 unsafe extern "C" {
     fn slite_main() -> i32;
-}
-
-/// Resources of the component, and its threads.
-pub(crate) static MEANS: Mutex<Means> = Mutex::new(Means {
-    first: None,
-    places: Places::new(),
-});
-
-pub(crate) struct Means {
-    /// There once the program begins.
-    pub(crate) first: Option<First>,
-    pub(crate) places: Places,
 }
 
 /// Environment of the component, with its channels.
@@ -42,8 +31,6 @@ static HAS_THREADS: AtomicBool = AtomicBool::new(false);
 static ACTIONS: [[AtomicPtr<c_void>; 2]; TIMER_COUNT] =
     [const { [const { AtomicPtr::new(core::ptr::null_mut()) }; 2] }; TIMER_COUNT];
 pub(crate) static TIMERS: Timers<TIMER_COUNT> = Timers::new();
-/// Jobs of periodic tasks; threads have the indices from 1 on.
-pub(crate) static TASKS: TaskTrace<{ THREAD_COUNT + 1 }> = TaskTrace::new();
 
 bulkhead_component::component!(run);
 

@@ -4,7 +4,7 @@
 //! that no thread joins it; the thread of the kernel is then replaced, since nothing is known about its registers.
 #![expect(unsafe_code, reason = "calls functions of C, and clears their stacks")]
 
-use crate::program::{MEANS, TASKS};
+use crate::means::{MEANS, TASKS};
 use crate::{NO_MEMORY, OK, REFUSED, THREAD_COUNT, THREADS, guard};
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::kernel::Status;
@@ -114,8 +114,8 @@ impl Places {
             place.kernel.is_none() || !place.is_joinable && THREADS.condition(index).is_none()
         };
         let has_stack = |&(_, place): &(u64, &Place)| {
-            let own = place.own_stack.map_or(0, |stack| stack.bytes());
-            place.kernel.is_some() && own >= bytes
+            let bytes_there = place.own_stack.map_or(0, |stack| stack.bytes());
+            place.kernel.is_some() && bytes_there >= bytes
         };
         let free = || (1..).zip(&self.0).filter(is_free);
         let unused = free().find(|(_, place)| place.kernel.is_none());

@@ -183,8 +183,7 @@ impl<P: Policy, const N: usize> State<P, N> {
         let Some(wait) = self.waits.get(thread.index()) else {
             return false;
         };
-        let ceilings = wait.held.iter().filter_map(|mutex| mutex.ceiling());
-        let ceiling = ceilings.chain(wait.ceiling).min();
+        let ceiling = wait.held.ceiling().into_iter().chain(wait.ceiling).min();
         self.scheduler
             .set_ceiling(thread, ceiling, M::now())
             .is_ok()

@@ -105,7 +105,7 @@ unsafe extern "C" fn osEventFlagsDelete(events: *mut Flags) -> i32 {
 }
 
 /// Flags of the calling thread.
-fn own() -> Result<&'static Events, i32> {
+fn caller_flags() -> Result<&'static Events, i32> {
     match THREADS.current() {
         0 => Err(ERROR),
         index => FLAGS.get(index as usize).ok_or(ERROR),
@@ -123,15 +123,15 @@ extern "C" fn osThreadFlagsSet(thread: *mut c_void, flags: u32) -> u32 {
 
 #[unsafe(no_mangle)]
 extern "C" fn osThreadFlagsClear(flags: u32) -> u32 {
-    answer(own().and_then(|events| Ok(events.clear_all(&THREADS, valid(flags)?))))
+    answer(caller_flags().and_then(|events| Ok(events.clear_all(&THREADS, valid(flags)?))))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn osThreadFlagsGet() -> u32 {
-    own().map_or(0, Events::flags)
+    caller_flags().map_or(0, Events::flags)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn osThreadFlagsWait(flags: u32, options: u32, timeout: u32) -> u32 {
-    answer(own().and_then(|events| wait(events, flags, options, timeout)))
+    answer(caller_flags().and_then(|events| wait(events, flags, options, timeout)))
 }

@@ -31,8 +31,8 @@ pub(super) struct Places {
     pub(super) elements: NonNull<u8>,
     pub(super) size: usize,
     pub(super) administration: NonNull<u8>,
-    /// What of both is from the heap: the administration begins there.
-    pub(super) own: NonNull<u8>,
+    /// Block of the heap that begins with the administration.
+    pub(super) heap_block: NonNull<u8>,
 }
 
 impl Places {
@@ -59,16 +59,16 @@ impl Places {
             return None;
         }
         let own_bytes = extra.checked_add(if elements.is_some() { 0 } else { bytes })?;
-        let own = Heap::allocate(own_bytes, OWN_UNIT)?;
+        let heap_block = Heap::allocate(own_bytes, OWN_UNIT)?;
         // SAFETY: a fresh block of that size.
-        unsafe { own.write_bytes(0, own_bytes) };
+        unsafe { heap_block.write_bytes(0, own_bytes) };
         // SAFETY: within the block, or at its end, where it is not used.
-        let behind = unsafe { own.add(extra) };
+        let behind = unsafe { heap_block.add(extra) };
         Some(Self {
             elements: elements.unwrap_or(behind),
             size,
-            administration: own,
-            own,
+            administration: heap_block,
+            heap_block,
         })
     }
 }
@@ -94,7 +94,7 @@ unsafe extern "C" fn osMemoryPoolNew(
             places.administration.cast(),
         )
     };
-    Block::make(&given.object, Some(places.own), pool)
+    Block::make(&given.object, Some(places.heap_block), pool)
 }
 
 #[unsafe(no_mangle)]

@@ -34,7 +34,7 @@ unsafe extern "C" fn osMessageQueueNew(
     let links = places.administration.cast();
     // SAFETY: memory for the queue alone.
     let queue = unsafe { MessageQueue::new(places.elements, links, size as usize, capacity) };
-    Block::make(&given.object, Some(places.own), queue)
+    Block::make(&given.object, Some(places.heap_block), queue)
 }
 
 #[unsafe(no_mangle)]
