@@ -4,88 +4,18 @@
 //! the order in which things happened; no result depends on how fast the host is.
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
-use bulkhead_hosted::{Core, Hosted, Threads};
-use bulkhead_sched::policy::{FixedPriority, Preemptive, Priority};
+#[macro_use]
+mod scene;
+
+use bulkhead_hosted::Hosted;
+use bulkhead_sched::policy::Priority;
 use bulkhead_threads::{
     Events, Expiry, Full, LockError, Machine, Mutex, NEVER, Periodic, Queue, Semaphore, TimedOut,
     Timers, Wish,
 };
+use scene::{Api, Log, MILLISECOND, after, run, spin_until};
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
-
-const CAPACITY: usize = 8;
-type Api = Threads<FixedPriority<Preemptive, CAPACITY>, CAPACITY>;
-const MILLISECOND: u64 = 1_000_000;
-
-/// Sequence of events. Plain memory: a preempted thread holds nothing here.
-struct Log {
-    entries: [AtomicU64; 64],
-    count: AtomicUsize,
-}
-
-impl Log {
-    const fn new() -> Self {
-        Self {
-            entries: [const { AtomicU64::new(0) }; 64],
-            count: AtomicUsize::new(0),
-        }
-    }
-
-    fn add(&self, entry: u64) {
-        let place = self.count.fetch_add(1, Relaxed);
-        self.entries[place].store(entry, Relaxed);
-    }
-
-    fn entries(&self) -> Vec<u64> {
-        let count = self.count.load(Relaxed);
-        let entries = self.entries[..count].iter();
-        entries.map(|entry| entry.load(Relaxed)).collect()
-    }
-}
-
-/// Makes the calling host thread a core and runs `bodies`, each at its priority, until all have ended.
-fn run(api: &'static Api, bodies: &[(u8, extern "C" fn(u64) -> !)]) {
-    let _core = Core::new().expect("a core");
-    let mut maker = Hosted;
-    api.prepare(&mut maker).expect("an idle thread");
-    for &(priority, body) in bodies {
-        api.spawn(&mut maker, body, Priority(priority))
-            .expect("a thread");
-    }
-    api.run(NEVER);
-}
-
-/// Defines a thread's function, which ends with its body.
-macro_rules! thread {
-    ($name:ident, $api:ident, $body:block) => {
-        extern "C" fn $name(_: u64) -> ! {
-            $body
-            $api.exit()
-        }
-    };
-}
-
-fn api() -> FixedPriority<Preemptive, CAPACITY> {
-    FixedPriority::new(Preemptive)
-}
-
-/// Returns the instant of a time-out in `ticks`.
-fn after(ticks: u64) -> u64 {
-    Hosted::now() + ticks
-}
-
-fn spin_until(time: u64) {
-    while Hosted::now() < time {
-        std::hint::spin_loop();
-    }
-}
-
-macro_rules! scene {
-    () => {
-        static API: std::sync::LazyLock<Api> = std::sync::LazyLock::new(|| Api::new(api()));
-        static LOG: Log = Log::new();
-    };
-}
 
 #[test]
 fn a_queue_hands_over_and_waits_for_room() {

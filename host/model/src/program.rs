@@ -20,7 +20,7 @@ pub enum Runtime {
     Pipes,
     /// Functions of tuned pipes, `pipe.h`: a component that executes them.
     PipeFunctions,
-    /// Threads of SliteOS, `slite.h`.
+    /// Threads of SliteOS, `slite.h`, or of CMSIS-RTOS v2, `cmsis_os2.h`.
     Slite,
     /// One thread beside other components, `bulkhead.h`.
     Component,
@@ -35,7 +35,12 @@ const MARKS: [(Runtime, &[&str]); 3] = [
     ),
     (
         Runtime::Slite,
-        &["#include <slite.h>", "#include \"slite.h\""],
+        &[
+            "#include <slite.h>",
+            "#include \"slite.h\"",
+            "#include <cmsis_os2.h>",
+            "#include \"cmsis_os2.h\"",
+        ],
     ),
 ];
 
@@ -46,13 +51,15 @@ impl Runtime {
         if folder.join("Cargo.toml").is_file() {
             return None;
         }
-        let texts: Vec<_> = c_files(folder)
-            .iter()
-            .filter_map(|path| text(path))
-            .collect();
-        if texts.is_empty() {
+        let mut files = c_files(folder);
+        if files.is_empty() {
             return None;
         }
+        // A header of the program may include that of the runtime.
+        for suffix in ["h", "hpp"] {
+            collect(folder, suffix, false, &mut files);
+        }
+        let texts: Vec<_> = files.iter().filter_map(|path| text(path)).collect();
         let has = |mark: &&str| texts.iter().any(|text| text.contains(*mark));
         let found = MARKS.iter().find(|(_, marks)| marks.iter().any(has));
         Some(found.map_or(Self::Component, |(runtime, _)| *runtime))
@@ -227,6 +234,20 @@ mod tests {
         let (_, list) = rust.split_once("functions!").unwrap();
         let found = names(list, '[', '(').unwrap();
         assert_eq!(found.into_iter().collect::<Vec<_>>(), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_header_of_the_program_names_its_runtime() {
+        let folder = std::env::temp_dir().join(format!("bulkhead-runtime-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+        write("check.h", "#include <cmsis_os2.h>\n");
+        assert_eq!(Runtime::of(&folder), None);
+        write("main.c", "#include \"check.h\"\n");
+        assert_eq!(Runtime::of(&folder), Some(Runtime::Slite));
+        write("check.h", "");
+        assert_eq!(Runtime::of(&folder), Some(Runtime::Component));
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

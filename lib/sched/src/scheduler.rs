@@ -4,7 +4,7 @@
 //! among ready threads to its policy. A wake-up that comes before the block it answers is kept:
 //! "check, then block" loses nothing.
 
-use crate::policy::{Policy, ServerId};
+use crate::policy::{Policy, Priority, ServerId};
 use crate::thread::{NEVER, Refusal, ThreadId, Time};
 use crate::timeouts::Timeouts;
 
@@ -121,6 +121,12 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
         self.state(thread) == State::Blocked
     }
 
+    /// Returns true if the thread can run.
+    #[must_use]
+    pub fn is_ready(&self, thread: ThreadId) -> bool {
+        self.state(thread) == State::Ready
+    }
+
     /// Admits a thread, blocked; [`Scheduler::wakeup`] starts it.
     ///
     /// # Errors
@@ -207,6 +213,34 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
             timeouts.arm(thread, until.max(now));
         }
         None
+    }
+
+    /// Raises a thread to a priority ceiling, or ends that ([`Policy::set_ceiling`]).
+    ///
+    /// # Errors
+    /// [`Refusal`]; nothing has changed.
+    pub fn set_ceiling(
+        &mut self,
+        thread: ThreadId,
+        ceiling: Option<Priority>,
+        now: Time,
+    ) -> Result<(), Refusal> {
+        self.known(thread)?;
+        self.charge(now);
+        self.policy.set_ceiling(thread, ceiling)
+    }
+
+    /// Blocks a thread, whatever its state, until the next wake-up; its time-out is dropped.
+    pub fn suspend(&mut self, thread: ThreadId, now: Time) {
+        self.charge(now);
+        match self.state(thread) {
+            State::Absent => {}
+            State::Blocked => self.disarm(thread),
+            State::Ready => {
+                self.threads[thread.index()].state = State::Blocked;
+                self.policy.block(thread, now);
+            }
+        }
     }
 
     /// Wakes the thread, or remembers the wake-up for its next block.

@@ -5,7 +5,7 @@
 )]
 
 use crate::threads::{State, own_index, thread_of};
-use crate::wait::{TimedOut, Waiters};
+use crate::wait::{TimedOut, WaitError, Waiters};
 use crate::{Machine, Threads, Time};
 use bulkhead_sched::policy::Policy;
 use core::cell::Cell;
@@ -93,19 +93,34 @@ impl Events {
     /// wish that were set.
     ///
     /// # Errors
-    /// [`TimedOut`].
+    /// [`WaitError`].
     pub fn wait<M: Machine, P: Policy, const N: usize>(
         &self,
         threads: &Threads<M, P, N>,
         wish: Wish,
         until: Time,
-    ) -> Result<u32, TimedOut> {
+    ) -> Result<u32, WaitError> {
+        self.wait_all(threads, wish, until)
+            .map(|set| set & wish.flags)
+    }
+
+    /// Does so; all flags that were set, before those of the wish were cleared.
+    ///
+    /// # Errors
+    /// [`WaitError`].
+    pub fn wait_all<M: Machine, P: Policy, const N: usize>(
+        &self,
+        threads: &Threads<M, P, N>,
+        wish: Wish,
+        until: Time,
+    ) -> Result<u32, WaitError> {
         let caller = own_index::<M>();
         threads.take(caller);
-        let found = match wish.of(self.flags.get()) {
-            Some(found) => {
+        let set = self.flags.get();
+        let found = match wish.of(set) {
+            Some(_) => {
                 self.clear_for(wish);
-                Ok(found)
+                Ok(set)
             }
             None if until == 0 => Err(TimedOut),
             None => {
@@ -141,18 +156,11 @@ impl Events {
         let set = self.flags.get();
         for thread in self.waiters.iter() {
             let wish = state.wished(thread);
-            if let Some(found) = wish.of(set) {
+            if wish.of(set).is_some() {
                 self.clear_for(wish);
                 // What it is answered.
-                state.wish(
-                    thread,
-                    Wish {
-                        flags: found,
-                        ..wish
-                    },
-                );
-                self.waiters.remove(thread);
-                state.rouse::<M>(thread);
+                state.wish(thread, Wish { flags: set, ..wish });
+                state.grant::<M>(&self.waiters, thread);
             }
         }
     }
@@ -163,8 +171,30 @@ impl Events {
         }
     }
 
+    /// Flags that are set.
+    #[must_use]
+    pub fn flags(&self) -> u32 {
+        self.flags.get()
+    }
+
+    /// Ends all waits for the flags with [`WaitError::Deleted`]. No thread uses them afterwards.
+    pub fn delete<M: Machine, P: Policy, const N: usize>(&self, threads: &Threads<M, P, N>) {
+        let caller = own_index::<M>();
+        threads.take(caller);
+        threads.end_waits(caller, &[&self.waiters]);
+    }
+
     /// Clears `flags`; those that were set.
     pub fn clear<M: Machine, P: Policy, const N: usize>(
+        &self,
+        threads: &Threads<M, P, N>,
+        flags: u32,
+    ) -> u32 {
+        self.clear_all(threads, flags) & flags
+    }
+
+    /// Does so; all flags that were set before.
+    pub fn clear_all<M: Machine, P: Policy, const N: usize>(
         &self,
         threads: &Threads<M, P, N>,
         flags: u32,
@@ -174,6 +204,6 @@ impl Events {
         let set = self.flags.get();
         self.flags.set(set & !flags);
         threads.give_back(caller);
-        set & flags
+        set
     }
 }

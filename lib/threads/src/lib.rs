@@ -14,24 +14,38 @@
 #![no_std]
 
 mod accounts;
+mod attribute_mutex;
+mod block_pool;
+mod condition;
 mod events;
+mod held;
 mod lock;
 mod machine;
+mod message_queue;
+mod meter;
 mod mutex;
 mod periodic;
 mod queue;
+mod read_write_lock;
 mod semaphore;
+mod stream_buffer;
 mod threads;
 mod timers;
 mod wait;
 
+pub use attribute_mutex::{AttributeMutex, Attributes};
+pub use block_pool::{BlockPool, NoBlock};
 pub use bulkhead_sched::{NEVER, Time};
+pub use condition::ConditionVariable;
 pub use events::{Events, Wish};
 pub use machine::{Machine, Moved};
+pub use message_queue::{Link, MessageQueue};
 pub use mutex::{Guard, LockError, Mutex};
 pub use periodic::Periodic;
 pub use queue::{Full, Queue};
+pub use read_write_lock::ReadWriteLock;
 pub use semaphore::Semaphore;
-pub use threads::Threads;
+pub use stream_buffer::{Framing, StreamBuffer, StreamError};
+pub use threads::{Condition, Threads};
 pub use timers::{Expiry, Timers};
-pub use wait::TimedOut;
+pub use wait::{TimedOut, WaitError};

@@ -11,6 +11,9 @@ use core::sync::atomic::Ordering::Relaxed;
 const WAITER_SHIFT: u32 = 32;
 const OWNER: u64 = (1 << WAITER_SHIFT) - 1;
 
+/// Index of the owner of a lock whose owner has ended; no thread has it.
+pub(crate) const ABANDONED: u64 = u32::MAX as u64 - 1;
+
 /// The word: owner's index + 1 below, waiter's above; 0 = free.
 #[derive(Debug, Default)]
 pub(crate) struct Lock(AtomicU64);
@@ -41,6 +44,11 @@ impl Lock {
     /// Returns the index of the owner.
     pub(crate) fn owner(&self) -> Option<u64> {
         (self.0.load(Relaxed) & OWNER).checked_sub(1)
+    }
+
+    /// Locks it for good.
+    pub(crate) fn abandon(&self) {
+        self.0.store(ABANDONED + 1, Relaxed);
     }
 
     /// Returns true if a thread waits for the lock; called by the owner.

@@ -28,6 +28,8 @@ pub unsafe trait Machine: 'static {
 
     /// Says that the policy refuses a thread's parameters, or has no room.
     const REFUSED: Self::Error;
+    /// True if threads learn for how long they ran; it costs a look at the clock in each switch.
+    const IS_METERED: bool = false;
     /// The time that runs, whatever it is.
     const SAME_TIME: u64;
     /// The scheduler's own thread, as [`Machine::make`] names threads.
@@ -96,6 +98,9 @@ pub unsafe trait Machine: 'static {
 
     /// Fetches events that found no room in the SCB.
     fn fetch();
+
+    /// Stops the thread of that name, which does not run, for good ([`Threads::end`](crate::Threads::end)).
+    fn retire(_name: u64) {}
 
     /// Receives each thread of this scheduler, by index and name, that faulted and does not run again, if
     /// no other handler is installed ([`Threads::run_telling`](crate::Threads::run_telling)).

@@ -7,7 +7,7 @@
 #![expect(unsafe_code, reason = "the value is reached by the owner of the lock")]
 
 use crate::lock::Lock;
-use crate::threads::{OWN, own_index, thread_of};
+use crate::threads::{OWN, State, own_index, thread_of};
 use crate::wait::Waiters;
 use crate::{Machine, NEVER, Threads, Time};
 use bulkhead_sched::policy::Policy;
@@ -33,6 +33,8 @@ pub enum LockError {
     TimedOut,
     /// The owner waits, by way of other mutexes, for one that the caller has; or it is the caller.
     Deadlock,
+    /// The mutex was deleted.
+    Deleted,
 }
 
 impl<T> Mutex<T> {
@@ -76,7 +78,43 @@ impl<T> Mutex<T> {
         if self.lock.try_take(caller) {
             Ok(())
         } else {
-            self.wait(threads, caller, until)
+            self.wait::<false, _, _, N>(threads, caller, until, |_, _| ())
+        }
+    }
+
+    /// Takes the mutex, and calls `note` under the scheduler's lock, so that no thread sees one without the other.
+    pub(crate) fn acquire_noted<M: Machine, P: Policy, const N: usize>(
+        &self,
+        threads: &Threads<M, P, N>,
+        until: Time,
+        note: impl Fn(&mut State<P, N>, u64),
+    ) -> Result<(), LockError> {
+        let caller = own_index::<M>();
+        threads.take(caller);
+        let taken = self.lock.try_take(caller);
+        if taken {
+            note(threads.state_locked(), caller);
+        }
+        threads.give_back(caller);
+        match taken {
+            true => Ok(()),
+            false => self.wait::<true, _, _, N>(threads, caller, until, note),
+        }
+    }
+
+    /// Gives back what [`Mutex::acquire_noted`] took; `note` is called under the scheduler's lock.
+    pub(crate) fn release_noted<M: Machine, P: Policy, const N: usize>(
+        &self,
+        threads: &Threads<M, P, N>,
+        note: impl FnOnce(&mut State<P, N>),
+    ) {
+        let caller = own_index::<M>();
+        threads.take(caller);
+        let waiter = self.lock.release();
+        note(threads.state_locked());
+        match waiter {
+            Some(waiter) => self.pass_on_locked(threads, caller, waiter),
+            None => threads.run_others(caller),
         }
     }
 
@@ -110,18 +148,61 @@ impl<T> Mutex<T> {
         Ok(act(&mut guard))
     }
 
+    /// Index of the thread that has it.
+    pub(crate) fn owner(&self) -> Option<u64> {
+        self.lock.owner()
+    }
+
+    /// Ends all waits with [`LockError::Deleted`]. The scheduler's lock is held, and released.
+    pub(crate) fn end_all_waits<M: Machine, P: Policy, const N: usize>(
+        &self,
+        threads: &Threads<M, P, N>,
+        caller: u64,
+    ) {
+        threads.state_locked().end_wants(&self.lock);
+        threads.end_waits(caller, &[&self.waiters]);
+    }
+
+    /// Takes it away from its owner, which has ended: it is free, or locked for good. Waiting threads look again.
+    pub(crate) fn abandon<M: Machine, P: Policy, const K: usize>(
+        &self,
+        state: &mut State<P, K>,
+        is_freed: bool,
+    ) {
+        match is_freed {
+            true => {
+                self.lock.release();
+            }
+            false => self.lock.abandon(),
+        }
+        for thread in self.waiters.iter() {
+            state.grant::<M>(&self.waiters, thread);
+        }
+    }
+
+    /// Waits for the mutex. One that is never deleted is looked at without the scheduler's lock, too.
     #[cold]
-    fn wait<M: Machine, P: Policy, const N: usize>(
+    fn wait<const IS_DELETABLE: bool, M: Machine, P: Policy, const N: usize>(
         &self,
         threads: &Threads<M, P, N>,
         caller: u64,
         until: Time,
+        note: impl Fn(&mut State<P, N>, u64),
     ) -> Result<(), LockError> {
         threads.want(caller, &raw const self.lock);
         threads.take(caller);
         let taken = loop {
             // Here the scheduler's lock is held.
+            if IS_DELETABLE
+                && caller != OWN
+                && threads.state_locked().wants(thread_of(caller)).is_null()
+            {
+                // Deleted: the mutex may be other memory by now.
+                threads.give_back(caller);
+                return Err(LockError::Deleted);
+            }
             if self.lock.try_take(caller) {
+                note(threads.state_locked(), caller);
                 break Ok(());
             }
             if until != NEVER && M::now() >= until {
@@ -133,21 +214,18 @@ impl<T> Mutex<T> {
             if self.waits_for_itself(threads, caller, owner) {
                 break Err(LockError::Deadlock);
             }
-            if threads
-                .state_locked()
-                .scheduler
-                .is_blocked(thread_of(owner))
-            {
+            if owner != OWN && !threads.state_locked().scheduler.is_ready(thread_of(owner)) {
                 let _looks_again = threads.wait_in(caller, &self.waiters, until);
                 continue;
             }
+            threads.state_locked().meter::<M>(owner);
             threads.give_back(caller);
             if until == NEVER {
                 threads.hand_over(caller, owner);
             } else {
                 threads.hand_over_until(caller, owner, until);
             }
-            if self.lock.try_take(caller) {
+            if !IS_DELETABLE && self.lock.try_take(caller) {
                 threads.want(caller, core::ptr::null());
                 return Ok(());
             }
@@ -195,6 +273,16 @@ impl<T> Mutex<T> {
         waiter: u64,
     ) {
         threads.take(caller);
+        self.pass_on_locked(threads, caller, waiter);
+    }
+
+    /// Does so where the scheduler's lock is held; it is released.
+    fn pass_on_locked<M: Machine, P: Policy, const N: usize>(
+        &self,
+        threads: &Threads<M, P, N>,
+        caller: u64,
+        waiter: u64,
+    ) {
         let state = threads.state_locked();
         if self.waiters.is_empty() {
             let thread = thread_of(waiter);
@@ -204,6 +292,7 @@ impl<T> Mutex<T> {
                 && ready
                 && state.scheduler.policy().outranks(thread, thread_of(caller))
             {
+                threads.state_locked().meter::<M>(waiter);
                 threads.give_back(caller);
                 threads.hand_over(caller, waiter);
                 return;
@@ -211,8 +300,7 @@ impl<T> Mutex<T> {
         } else {
             // They look again, in the order of the policy.
             for thread in self.waiters.iter() {
-                self.waiters.remove(thread);
-                state.rouse::<M>(thread);
+                state.grant::<M>(&self.waiters, thread);
             }
         }
         threads.reschedule(caller);

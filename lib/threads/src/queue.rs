@@ -5,7 +5,7 @@
 )]
 
 use crate::threads::{index_of, own_index};
-use crate::wait::{TimedOut, Waiters};
+use crate::wait::{TimedOut, WaitError, Waiters};
 use crate::{Machine, NEVER, Threads, Time};
 use bulkhead_sched::policy::Policy;
 use core::cell::UnsafeCell;
@@ -70,13 +70,13 @@ impl<T: Copy, const N: usize> Queue<T, N> {
     /// Sends, waiting for room until `until`.
     ///
     /// # Errors
-    /// [`TimedOut`].
+    /// [`WaitError::TimedOut`].
     pub fn send_until<M: Machine, P: Policy, const K: usize>(
         &self,
         threads: &Threads<M, P, K>,
         message: &T,
         until: Time,
-    ) -> Result<(), TimedOut> {
+    ) -> Result<(), WaitError> {
         let caller = own_index::<M>();
         threads.take(caller);
         loop {
@@ -110,13 +110,13 @@ impl<T: Copy, const N: usize> Queue<T, N> {
     /// Receives, waiting until `until`; [`Time`] 0 does not wait.
     ///
     /// # Errors
-    /// [`TimedOut`].
+    /// [`WaitError::TimedOut`].
     #[inline(always)]
     pub fn receive_until<M: Machine, P: Policy, const K: usize>(
         &self,
         threads: &Threads<M, P, K>,
         until: Time,
-    ) -> Result<T, TimedOut> {
+    ) -> Result<T, WaitError> {
         let caller = own_index::<M>();
         loop {
             threads.take(caller);

@@ -6,7 +6,7 @@
 
 use crate::queue::Full;
 use crate::threads::{index_of, own_index};
-use crate::wait::{TimedOut, Waiters};
+use crate::wait::{TimedOut, WaitError, Waiters};
 use crate::{Machine, NEVER, Threads, Time};
 use bulkhead_sched::policy::Policy;
 use core::cell::Cell;
@@ -37,13 +37,13 @@ impl Semaphore {
     /// Takes a unit, waiting for one until `until`; [`Time`] 0 does not wait.
     ///
     /// # Errors
-    /// [`TimedOut`].
+    /// [`WaitError`].
     #[inline]
     pub fn wait<M: Machine, P: Policy, const N: usize>(
         &self,
         threads: &Threads<M, P, N>,
         until: Time,
-    ) -> Result<(), TimedOut> {
+    ) -> Result<(), WaitError> {
         let caller = own_index::<M>();
         threads.take(caller);
         let taken = match self.count.get().checked_sub(1) {
@@ -86,6 +86,13 @@ impl Semaphore {
         self.count.set(self.count.get() + u32::from(!full));
         threads.give_back(caller);
         if full { Err(Full) } else { Ok(()) }
+    }
+
+    /// Ends all waits for units with [`WaitError::Deleted`]. No thread uses the semaphore afterwards.
+    pub fn delete<M: Machine, P: Policy, const N: usize>(&self, threads: &Threads<M, P, N>) {
+        let caller = own_index::<M>();
+        threads.take(caller);
+        threads.end_waits(caller, &[&self.waiters]);
     }
 
     /// Units there are.

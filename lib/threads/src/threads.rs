@@ -9,11 +9,13 @@ mod state;
 
 use crate::accounts::{Accounts, Funding};
 use crate::events::Wish;
+use crate::held::HeldList;
 use crate::lock::Lock;
-use crate::wait::Waiters;
+use crate::meter::Meter;
+use crate::wait::{Progress, Transfer, WaitError, Waiters};
 use crate::{Machine, NEVER, Time};
 use bulkhead_abi::dispatch::{EventKind, MAX_THREADS};
-use bulkhead_sched::policy::{Policy, ServerId};
+use bulkhead_sched::policy::{Policy, Priority, ServerId};
 use bulkhead_sched::{Scheduler, ThreadId, Wakeup};
 use core::cell::UnsafeCell;
 use core::convert::Infallible;
@@ -56,10 +58,13 @@ pub(crate) struct State<P, const N: usize> {
     ///
     faulted: u128,
     expired: u128,
+    /// Threads that run no more until they are resumed.
+    suspended: Waiters,
+    meter: Meter<N>,
 }
 
 /// State of a thread that waits.
-struct Wait {
+pub(crate) struct Wait {
     /// When it began, counted in waits.
     since: u64,
     /// Wish of the thread, or the answer to it.
@@ -68,6 +73,15 @@ struct Wait {
     mutex: AtomicPtr<Lock>,
     /// Cycles of the kernel for its interrupts that have been charged.
     served: Time,
+    /// Its wait for an object.
+    pub(crate) progress: Progress,
+    pub(crate) transfer: Transfer,
+    /// Threads that wait for its end.
+    joiners: Waiters,
+    /// First of the mutexes with attributes that it has.
+    pub(crate) held: HeldList,
+    /// Ceiling that it has besides those of its mutexes.
+    ceiling: Option<Priority>,
 }
 
 impl Wait {
@@ -77,8 +91,24 @@ impl Wait {
             wish: Wish::any(0),
             mutex: AtomicPtr::new(core::ptr::null_mut()),
             served: 0,
+            progress: Progress::Granted,
+            transfer: Transfer::NONE,
+            joiners: Waiters::new(),
+            held: HeldList::new(),
+            ceiling: None,
         }
     }
+}
+
+/// State of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// The calling thread.
+    Running,
+    /// The thread runs when the policy picks it.
+    Ready,
+    /// The thread waits, or is suspended.
+    Blocked,
 }
 
 /// A consumer that runs because a producer switched to it. The policy still regards the consumer as
@@ -89,6 +119,9 @@ struct HandOver {
     consumer: u64,
     producer: u64,
 }
+
+// SAFETY: they name objects of the core that uses them; before its first thread there are none.
+unsafe impl<M, P: Send, const N: usize> Send for Threads<M, P, N> {}
 
 // SAFETY: the state is reached under the lock, by threads of one core.
 unsafe impl<M, P, const N: usize> Sync for Threads<M, P, N> {}
@@ -125,6 +158,8 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
                 listeners: 0,
                 faulted: 0,
                 expired: 0,
+                suspended: Waiters::new(),
+                meter: Meter::new(),
             }),
             machine: PhantomData,
         }
@@ -178,8 +213,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     /// The policy's refusal, or an index that is taken, as [`Machine::REFUSED`].
     pub fn adopt(&self, index: u64, name: u64, parameters: P::Parameters) -> Result<(), M::Error> {
         self.adopt_blocked(index, name, parameters)?;
-        let now = M::now();
-        self.with(|state| state.scheduler.wakeup(thread_of(index), now));
+        self.release(index);
         Ok(())
     }
 
@@ -204,6 +238,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             // What is known of the one that faulted is not this one's.
             *state.wait(thread) = Wait::none();
             state.outside.remove(thread);
+            state.meter.clear(index);
             Ok(())
         })
     }
@@ -290,6 +325,148 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         }
     }
 
+    /// Ends a thread, the calling one, too: it never runs again, and its place is free for [`Self::adopt`] once the machine's
+    /// thread is renewed. Its wait ends, its robust mutexes are released, and other mutexes with attributes stay locked for
+    /// good. Returns false if there is no such thread.
+    pub fn end(&self, index: u64) -> bool {
+        let caller = own_index::<M>();
+        self.take(caller);
+        let state = self.state_locked();
+        state.settle::<M>();
+        let thread = thread_of(index);
+        if !state.scheduler.has(thread) {
+            self.give_back(caller);
+            return false;
+        }
+        state.withdraw(thread);
+        state.abandon_mutexes::<M>(thread);
+        state.suspended.remove(thread);
+        state.outside.remove(thread);
+        let wait = core::mem::replace(state.wait(thread), Wait::none());
+        let _was_there = state.scheduler.remove(thread, M::now());
+        if index != caller {
+            M::retire(state.name(thread));
+        }
+        for joiner in wait.joiners.iter() {
+            // The set was replaced above.
+            state.wait(joiner).progress = Progress::Granted;
+            state.rouse::<M>(joiner);
+        }
+        self.run_others(caller);
+        true
+    }
+
+    /// Begins a thread that was adopted, without running it at once: for thread 0 before it runs threads.
+    pub fn release(&self, index: u64) {
+        let now = M::now();
+        self.with(|state| state.scheduler.wakeup(thread_of(index), now));
+    }
+
+    /// Stops the machine's thread of a place whose thread ended itself.
+    pub fn retire(&self, index: u64) {
+        self.with(|state| {
+            let thread = thread_of(index);
+            if !state.scheduler.has(thread) {
+                M::retire(state.name(thread));
+            }
+        });
+    }
+
+    /// Waits for the end of a thread, until `until`. A place without a thread is one whose thread has ended.
+    ///
+    /// # Errors
+    /// [`WaitError::TimedOut`].
+    pub fn join(&self, index: u64, until: Time) -> Result<(), WaitError> {
+        let caller = own_index::<M>();
+        self.take(caller);
+        let state = self.state_locked();
+        let thread = thread_of(index);
+        let joined = match state.scheduler.has(thread) {
+            false => Ok(()),
+            true if until == 0 => Err(WaitError::TimedOut),
+            true => {
+                let joiners = &raw const state.wait(thread).joiners;
+                // SAFETY: the state of a thread has its place for good.
+                let joiners = unsafe { &*joiners };
+                self.wait_in(caller, joiners, until)
+            }
+        };
+        self.give_back(caller);
+        joined
+    }
+
+    /// Stops a thread, the calling one, too, until it is resumed. A wait of its for an object continues meanwhile. Returns
+    /// false if there is no such thread.
+    pub fn suspend(&self, index: u64) -> bool {
+        let caller = own_index::<M>();
+        self.take(caller);
+        let state = self.state_locked();
+        state.settle::<M>();
+        let thread = thread_of(index);
+        let is_there = state.scheduler.has(thread);
+        if is_there {
+            state.suspended.insert(thread);
+            state.scheduler.suspend(thread, M::now());
+        }
+        self.run_others(caller);
+        is_there
+    }
+
+    /// Continues a suspended thread. Returns false if it is not suspended.
+    pub fn resume(&self, index: u64) -> bool {
+        let caller = own_index::<M>();
+        self.take(caller);
+        let state = self.state_locked();
+        state.settle::<M>();
+        let thread = thread_of(index);
+        let was_suspended = state.suspended.contains(thread);
+        if was_suspended {
+            state.suspended.remove(thread);
+            // A thread that waits looks whether it still has to.
+            state.scheduler.wakeup(thread, M::now());
+        }
+        self.run_others(caller);
+        was_suspended
+    }
+
+    /// Raises the calling thread to a priority at which it is not preempted by those of lower and equal priority, or ends
+    /// that. Returns false if the policy has no ceilings.
+    pub fn set_ceiling(&self, ceiling: Option<Priority>) -> bool {
+        let caller = own_index::<M>();
+        self.take(caller);
+        let state = self.state_locked();
+        state.settle::<M>();
+        let thread = thread_of(caller);
+        let set = caller != OWN && {
+            state.wait(thread).ceiling = ceiling;
+            state.refresh_ceiling::<M>(thread)
+        };
+        self.run_others(caller);
+        set
+    }
+
+    /// State of a thread; `None` if there is none.
+    pub fn condition(&self, index: u64) -> Option<Condition> {
+        let caller = own_index::<M>();
+        if index == caller {
+            return Some(Condition::Running);
+        }
+        self.with(|state| {
+            let thread = thread_of(index);
+            let waits = state.scheduler.is_blocked(thread) || !state.wants(thread).is_null();
+            state.scheduler.has(thread).then_some(match waits {
+                true => Condition::Blocked,
+                false => Condition::Ready,
+            })
+        })
+    }
+
+    /// Time for which a thread has run, with interrupts of the kernel in the meantime, where [`Machine::IS_METERED`]; index 0 is
+    /// the scheduler's own thread, and an index that no thread has is idle time.
+    pub fn run_time(&self, index: u64) -> Time {
+        self.with(|state| state.meter.run_time(index, M::now()))
+    }
+
     /// Runs threads until none is ready any more and none ever will be, or `until` has come. Called by
     /// thread 0.
     pub fn run(&self, until: Time) {
@@ -352,6 +529,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             decided.timer = decided.timer.min(until);
             state.note_armed(&self.lock, decided.timer, decided.epoch);
             let idle = state.idle;
+            state.meter::<M>(decided.thread.map_or(IDLE, index_of));
             let name = decided.thread.map_or(idle, |thread| state.name(thread));
             // A thread that waited for the lock may have decided otherwise; this decision is then stale.
             if !self.hand_back(caller) {
@@ -431,6 +609,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             && until == NEVER
         {
             state.handed = None;
+            state.meter::<M>(producer);
             let (name, epoch) = (
                 state.name(thread_of(producer)),
                 M::scb().epoch.load(Relaxed),
@@ -451,14 +630,14 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
     }
 
     /// Wakes a thread; it runs at once if the policy says so. One that waits in the kernel is the
-    /// kernel's to wake.
+    /// kernel's to wake; a suspended one continues when it is resumed.
     pub fn wakeup(&self, index: u64) {
         let caller = own_index::<M>();
         self.take(caller);
-        if self.state_locked().outside.contains(thread_of(index)) {
+        let state = self.state_locked();
+        if state.outside.contains(thread_of(index)) || state.suspended.contains(thread_of(index)) {
             self.give_back(caller);
         } else {
-            let state = self.state_locked();
             state.settle::<M>();
             state.scheduler.wakeup(thread_of(index), M::now());
             self.reschedule_settled(caller);
@@ -481,7 +660,11 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         let state = self.state_locked();
         let thread = thread_of(consumer);
         let policy = state.scheduler.policy();
-        if caller == OWN || state.handed.is_some() || !policy.outranks(thread, thread_of(caller)) {
+        if caller == OWN
+            || state.handed.is_some()
+            || state.suspended.contains(thread)
+            || !policy.outranks(thread, thread_of(caller))
+        {
             self.rouse(caller, consumer);
             return;
         }
@@ -489,6 +672,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             consumer,
             producer: caller,
         });
+        state.meter::<M>(consumer);
         let (name, epoch) = (state.name(thread), M::scb().epoch.load(Relaxed));
         self.give_back(caller);
         if !self.switch_to(caller, consumer, name, epoch) {
@@ -512,6 +696,15 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         self.run_picked(caller, false);
     }
 
+    /// Does so, unless the caller is the scheduler's own thread, which runs the others when it is done. The lock is held, and
+    /// released.
+    pub(crate) fn run_others(&self, caller: u64) {
+        match caller {
+            OWN => self.give_back(caller),
+            _ => self.reschedule(caller),
+        }
+    }
+
     /// Does so where the thread on an account has been charged.
     fn reschedule_settled(&self, caller: u64) {
         self.run_picked(caller, true);
@@ -533,6 +726,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
             } = decided;
             let next = thread.map_or(OWN, index_of);
             let name = thread.map_or(M::scheduler_thread(), |thread| state.name(thread));
+            state.meter::<M>(next);
             let sooner = state.is_sooner(timer, epoch);
             if sooner {
                 state.note_armed(&self.lock, timer, epoch);

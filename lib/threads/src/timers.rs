@@ -81,7 +81,7 @@ impl<const K: usize> Timers<K> {
         match self.server.iter().next() {
             // It waits for what came first until now.
             Some(server) if content.due.earliest() == Some(due) => {
-                self.server.remove(server);
+                let _server = threads.state_locked().next_waiter(&self.server);
                 threads.rouse(caller, index_of(server));
             }
             _ => threads.give_back(caller),
@@ -105,6 +105,21 @@ impl<const K: usize> Timers<K> {
         }
         threads.give_back(caller);
         running
+    }
+
+    /// Returns true if a timer was started and has not expired for good.
+    pub fn is_running<M: Machine, P: Policy, const N: usize>(
+        &self,
+        threads: &Threads<M, P, N>,
+        timer: usize,
+    ) -> bool {
+        let caller = own_index::<M>();
+        threads.take(caller);
+        // SAFETY: the scheduler's lock is held.
+        let content = unsafe { &*self.content.get() };
+        let is_running = content.expiries.get(timer).is_some_and(Option::is_some);
+        threads.give_back(caller);
+        is_running
     }
 
     /// Serves the timers: the whole work of a thread.

@@ -1,7 +1,7 @@
 //! The heap: memory of the partition, mapped in steps as the program asks for it
 
-use crate::THREADS;
-use crate::program::MEANS;
+use crate::guard;
+use crate::means::MEANS;
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_libc::Blocks;
 use bulkhead_slite::Mutex;
@@ -28,41 +28,38 @@ pub(crate) fn open() {
 /// Maps memory for a block of `bytes` bytes.
 fn grow(bytes: u64) -> Option<NonNull<[u8]>> {
     let pages = bytes.checked_add(OVERHEAD)?.div_ceil(PAGE_SIZE).max(STEP);
-    let mapped = MEANS.with(&THREADS, |means| means.as_mut()?.memory(pages).ok());
-    let start = ptr::with_exposed_provenance_mut(mapped.ok()?? as usize);
+    let mapped = guard::with(&MEANS, |means| means.first.as_mut()?.memory(pages).ok());
+    let start = ptr::with_exposed_provenance_mut(mapped?? as usize);
     let range = ptr::slice_from_raw_parts_mut(start, (pages * PAGE_SIZE) as usize);
     NonNull::new(range)
 }
 
-struct Heap;
+pub(crate) struct Heap;
 
 impl bulkhead_libc::Heap for Heap {
     fn allocate(bytes: usize, align: usize) -> Option<NonNull<u8>> {
-        let allocate = || {
-            let found = BLOCKS.with(&THREADS, |blocks| blocks.allocate(bytes, align));
-            found.ok().flatten()
-        };
+        let allocate = || guard::with(&BLOCKS, |blocks| blocks.allocate(bytes, align)).flatten();
         allocate().or_else(|| {
             let range = grow((bytes as u64).checked_add(align as u64)?)?;
             // SAFETY: fresh memory, mapped for good.
-            let _added = BLOCKS.with(&THREADS, |blocks| unsafe { blocks.add(range) });
+            let _added = guard::with(&BLOCKS, |blocks| unsafe { blocks.add(range) });
             allocate()
         })
     }
 
     unsafe fn release(block: NonNull<u8>) {
         // SAFETY: the caller's promise.
-        let _taken = BLOCKS.with(&THREADS, |blocks| unsafe { blocks.release(block) });
+        let _taken = guard::with(&BLOCKS, |blocks| unsafe { blocks.release(block) });
     }
 
     unsafe fn resize(block: NonNull<u8>, bytes: usize) -> Option<NonNull<u8>> {
         // SAFETY: the caller's promise.
-        let resize = || BLOCKS.with(&THREADS, |blocks| unsafe { blocks.resize(block, bytes) });
-        resize().ok().flatten().or_else(|| {
+        let resize = || guard::with(&BLOCKS, |blocks| unsafe { blocks.resize(block, bytes) });
+        resize().flatten().or_else(|| {
             let range = grow(bytes as u64)?;
             // SAFETY: fresh memory, mapped for good.
-            let _added = BLOCKS.with(&THREADS, |blocks| unsafe { blocks.add(range) });
-            resize().ok().flatten()
+            let _added = guard::with(&BLOCKS, |blocks| unsafe { blocks.add(range) });
+            resize().flatten()
         })
     }
 }

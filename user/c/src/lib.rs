@@ -13,22 +13,28 @@
     reason = "the contract of each function is in slite.h"
 )]
 
+mod cmsis;
+mod guard;
 mod heap;
+mod means;
 mod objects;
 mod program;
+mod rtos_objects;
+mod threads;
 
 use bulkhead_sched::policy::{Chosen, Task};
 use bulkhead_sched::{Refusal, Wakeup};
-use bulkhead_slite::{Full, LockError, Threads, TimedOut};
+use bulkhead_slite::{Full, LockError, MeteredThreads, WaitError};
 
 /// The constants of the header.
-const THREAD_COUNT: usize = 16;
-const TIMER_COUNT: usize = 16;
+const THREAD_COUNT: usize = 32;
+const TIMER_COUNT: usize = 32;
 const MESSAGE_WORDS: usize = 4;
 const QUEUE_MESSAGES: usize = 16;
 
 /// All threads of the program.
-static THREADS: Threads<Chosen<THREAD_COUNT>, THREAD_COUNT> = Threads::new(Chosen::new());
+static THREADS: MeteredThreads<Chosen<THREAD_COUNT>, THREAD_COUNT> =
+    MeteredThreads::new(Chosen::new());
 
 const OK: i32 = 0;
 const TIMED_OUT: i32 = -1;
@@ -37,15 +43,19 @@ const DEADLOCK: i32 = -3;
 const NOT_OWNER: i32 = -4;
 const REFUSED: i32 = -5;
 const NO_MEMORY: i32 = -6;
+const DELETED: i32 = -7;
 
 /// The error number of the header.
 trait Number {
     fn number(self) -> i32;
 }
 
-impl Number for TimedOut {
+impl Number for WaitError {
     fn number(self) -> i32 {
-        TIMED_OUT
+        match self {
+            Self::TimedOut => TIMED_OUT,
+            Self::Deleted => DELETED,
+        }
     }
 }
 
@@ -60,6 +70,7 @@ impl Number for LockError {
         match self {
             Self::TimedOut => TIMED_OUT,
             Self::Deadlock => DEADLOCK,
+            Self::Deleted => DELETED,
         }
     }
 }

@@ -7,13 +7,14 @@ use bulkhead_component::call::call;
 use bulkhead_component::first::argument_text;
 use bulkhead_component::{First, clock, console};
 use bulkhead_sched::policy::{Chosen, Task};
-use bulkhead_slite::{Expiry, Mutex, NEVER, Periodic, TaskTrace, Timers};
+use bulkhead_slite::{Expiry, Mutex, NEVER, Periodic, Timers};
 use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::Ordering::Relaxed;
-use core::sync::atomic::{AtomicPtr, AtomicUsize};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 
-use crate::heap;
-use crate::{NO_MEMORY, OK, REFUSED, THREAD_COUNT, THREADS, TIMER_COUNT, task_of, woken};
+use crate::means::{MEANS, TASKS};
+use crate::threads::{self, JoinError, Request, StackRequest};
+use crate::{Number, OK, REFUSED, THREAD_COUNT, THREADS, TIMER_COUNT, guard, heap, task_of, woken};
 
 type Body = extern "C" fn(*mut c_void);
 type Action = extern "C" fn(*mut c_void, u64);
@@ -22,27 +23,20 @@ unsafe extern "C" {
     fn slite_main() -> i32;
 }
 
-/// Resources of the component, while threads are created.
-pub(crate) static MEANS: Mutex<Option<First>> = Mutex::new(None);
 /// Environment of the component, with its channels.
 static INFO: Mutex<Option<GuestInfo>> = Mutex::new(None);
-/// Function and argument of each thread. Written before the thread exists.
-static BODIES: [[AtomicPtr<c_void>; 2]; THREAD_COUNT] =
-    [const { [const { AtomicPtr::new(core::ptr::null_mut()) }; 2] }; THREAD_COUNT];
-/// Threads made so far.
-static MADE: AtomicUsize = AtomicUsize::new(0);
+/// Threads were made.
+static HAS_THREADS: AtomicBool = AtomicBool::new(false);
 /// Actions of the timers and their arguments.
 static ACTIONS: [[AtomicPtr<c_void>; 2]; TIMER_COUNT] =
     [const { [const { AtomicPtr::new(core::ptr::null_mut()) }; 2] }; TIMER_COUNT];
-static TIMERS: Timers<TIMER_COUNT> = Timers::new();
-/// Jobs of periodic tasks; threads have the indices from 1 on.
-static TASKS: TaskTrace<{ THREAD_COUNT + 1 }> = TaskTrace::new();
+pub(crate) static TIMERS: Timers<TIMER_COUNT> = Timers::new();
 
 bulkhead_component::component!(run);
 
 fn run(mut first: First) -> ! {
     let started = start(&mut first);
-    let _kept = MEANS.with(&THREADS, |means| *means = Some(first));
+    let _kept = guard::with(&MEANS, |means| means.first = Some(first));
     let code = match started {
         Ok(()) => {
             heap::open();
@@ -107,7 +101,7 @@ fn start(first: &mut First) -> Result<(), Status> {
         }
         NAMED.store(1, Relaxed);
     }
-    let _kept = INFO.with(&THREADS, |kept| *kept = Some(info));
+    let _kept = guard::with(&INFO, |kept| *kept = Some(info));
     Ok(())
 }
 
@@ -126,7 +120,7 @@ fn quantum(ticks: u64) -> u64 {
 unsafe extern "C" fn slite_policy(name: *const c_char, ticks: u64) -> i32 {
     // SAFETY: a string of the caller's.
     let name = unsafe { CStr::from_ptr(name) }.to_str().unwrap_or("");
-    if MADE.load(Relaxed) != 0 || !Chosen::<THREAD_COUNT>::NAMES.contains(&name) {
+    if HAS_THREADS.load(Relaxed) || !Chosen::<THREAD_COUNT>::NAMES.contains(&name) {
         return REFUSED;
     }
     if NAMED.load(Relaxed) == 0 {
@@ -150,46 +144,135 @@ extern "C" fn slite_after_us(us: u64) -> u64 {
     clock::now().saturating_add(us.saturating_mul(clock::frequency()) / 1_000_000)
 }
 
-/// Runs the function that was stored for the thread.
-extern "C" fn body(index: u64) -> ! {
-    if let Some([function, argument]) = BODIES.get(index as usize - 1) {
-        // SAFETY: `spawn` stored a function.
-        let function: Body = unsafe { core::mem::transmute(function.load(Relaxed)) };
-        function(argument.load(Relaxed));
-    }
-    TASKS.end(&THREADS);
-    THREADS.exit()
-}
-
 extern "C" fn serve_timers(_: u64) -> ! {
     TIMERS.serve(&THREADS)
 }
 
-/// Creates a thread. Returns its index or an error.
-fn spawn(entry: extern "C" fn(u64) -> !, words: [*mut c_void; 2], task: Task) -> i32 {
-    let made = MEANS.with(&THREADS, |means| {
-        let first = means.as_mut().ok_or(NO_MEMORY)?;
-        // Threads have the indices in the order in which they are made: none is ever given back.
-        let place = BODIES.get(MADE.load(Relaxed)).ok_or(NO_MEMORY)?;
-        for (word, value) in place.iter().zip(words) {
-            word.store(value, Relaxed);
-        }
-        let index = THREADS.spawn(first, entry, task);
-        let index = index.map_err(|status| match status {
-            Status::BadArgument => REFUSED,
-            _ => NO_MEMORY,
-        })?;
-        MADE.store(index as usize, Relaxed);
-        Ok(index as i32)
-    });
-    made.unwrap_or(Err(REFUSED)).unwrap_or_else(|error| error)
+/// Makes a thread. Returns its index or an error.
+pub(crate) fn make(request: &Request) -> i32 {
+    HAS_THREADS.store(true, Relaxed);
+    threads::create(request).map_or_else(|error| error, |index| index as i32)
+}
+
+/// Makes the thread that serves the timers.
+pub(crate) fn make_timers(task: Task) -> i32 {
+    make(&Request {
+        entry: serve_timers,
+        words: [core::ptr::null_mut(); 2],
+        task,
+        stack: StackRequest::Bytes(0),
+        is_joinable: false,
+        name: c"timers".as_ptr(),
+    })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn slite_thread(function: Body, argument: *mut c_void, task: *const Task) -> i32 {
     // SAFETY: the caller's.
     let task = unsafe { task_of(task) };
-    spawn(body, [function as *mut c_void, argument], task)
+    make(&Request {
+        entry: threads::body,
+        words: [function as *mut c_void, argument],
+        task,
+        stack: StackRequest::Bytes(0),
+        is_joinable: false,
+        name: core::ptr::null(),
+    })
+}
+
+/// The structure of the header.
+#[repr(C)]
+struct ThreadAttributes {
+    task: Task,
+    stack: *mut u8,
+    stack_bytes: usize,
+    name: *const c_char,
+    joinable: i32,
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn slite_thread_create(
+    function: Body,
+    argument: *mut c_void,
+    attributes: *const ThreadAttributes,
+) -> i32 {
+    // SAFETY: the caller's.
+    let attributes = unsafe { &*attributes };
+    let bytes = attributes.stack_bytes as u64;
+    make(&Request {
+        entry: threads::body,
+        words: [function as *mut c_void, argument],
+        task: attributes.task,
+        stack: match attributes.stack.is_null() {
+            true => StackRequest::Bytes(bytes),
+            false => StackRequest::Given(attributes.stack, bytes),
+        },
+        is_joinable: attributes.joinable != 0,
+        name: attributes.name,
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slite_thread_join(thread: i32, until: u64) -> i32 {
+    match threads::join(thread as u64, until) {
+        Ok(()) => OK,
+        Err(JoinError::NotJoinable) => REFUSED,
+        Err(JoinError::Waited(error)) => error.number(),
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slite_thread_end(thread: i32) -> i32 {
+    threads::end(thread as u64)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slite_thread_suspend(thread: i32) -> i32 {
+    if THREADS.suspend(thread as u64) {
+        OK
+    } else {
+        REFUSED
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slite_thread_resume(thread: i32) -> i32 {
+    if THREADS.resume(thread as u64) {
+        OK
+    } else {
+        REFUSED
+    }
+}
+
+/// The structure of the header.
+#[repr(C)]
+struct ThreadFigures {
+    stack_bytes: u64,
+    stack_used: u64,
+    run_time: u64,
+    name: *const c_char,
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn slite_thread_figures(thread: i32, figures: *mut ThreadFigures) -> i32 {
+    let found = threads::place(thread as u64, |place| (place.stack, place.name));
+    let Some((Some(stack), name)) = found else {
+        return REFUSED;
+    };
+    let found = ThreadFigures {
+        stack_bytes: stack.bytes(),
+        stack_used: stack.used(),
+        run_time: THREADS.run_time(thread as u64),
+        name,
+    };
+    // SAFETY: the caller's.
+    unsafe { figures.write(found) };
+    OK
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn slite_idle_time() -> u64 {
+    THREADS.run_time(u64::MAX)
 }
 
 #[unsafe(no_mangle)]
@@ -210,8 +293,7 @@ unsafe extern "C" fn slite_thread_task(thread: i32, task: *const Task) -> i32 {
 
 #[unsafe(no_mangle)]
 extern "C" fn slite_thread_exit() -> ! {
-    TASKS.end(&THREADS);
-    THREADS.exit()
+    threads::end_current()
 }
 
 #[unsafe(no_mangle)]
@@ -238,7 +320,7 @@ extern "C" fn slite_sleep_until(until: u64) {
 unsafe extern "C" fn slite_periodic_wait(task: *mut Periodic) -> u64 {
     // SAFETY: the caller's own.
     let task = unsafe { &mut *task };
-    TASKS.wait(&THREADS, task)
+    guard::hold(|| TASKS.wait(&THREADS, task))
 }
 
 /// Calls the function that C set for the timer.
@@ -254,7 +336,7 @@ fn expire(timer: u64, due: u64) {
 unsafe extern "C" fn slite_timers(task: *const Task) -> i32 {
     // SAFETY: the caller's.
     let task = unsafe { task_of(task) };
-    spawn(serve_timers, [core::ptr::null_mut(); 2], task)
+    make_timers(task)
 }
 
 #[unsafe(no_mangle)]
@@ -302,11 +384,11 @@ fn status(result: Result<u64, Status>) -> i32 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn slite_end_point(thread: i32, place: *mut ReceiveEnd) -> i32 {
-    let sides = MEANS.with(&THREADS, |means| {
-        let first = means.as_mut()?;
+    let sides = guard::with(&MEANS, |means| {
+        let first = means.first.as_mut()?;
         THREADS.receive_end(first, thread as u64).ok()
     });
-    let Ok(Some([receive, send])) = sides else {
+    let Some(Some([receive, send])) = sides else {
         return REFUSED;
     };
     // SAFETY: the caller's own.
@@ -339,14 +421,14 @@ unsafe extern "C" fn slite_listen(place: *const ReceiveEnd, intid: u64) -> i32 {
 fn of_channel(name: *const c_char, number: impl FnOnce(&ChannelEnd) -> u32) -> Option<u64> {
     // SAFETY: a string of the caller's.
     let name = unsafe { CStr::from_ptr(name) }.to_bytes();
-    let found = INFO.with(&THREADS, |info| {
+    let found = guard::with(&INFO, |info| {
         let ends = &info.as_ref()?.channels;
         let end = ends
             .iter()
             .find(|end| name_text(&end.name).as_bytes() == name);
         end.map(number).filter(|number| *number != NONE)
     });
-    found.ok().flatten().map(u64::from)
+    found.flatten().map(u64::from)
 }
 
 #[unsafe(no_mangle)]
@@ -370,10 +452,10 @@ unsafe extern "C" fn slite_print(text: *const u8, length: usize) {
         // SAFETY: the caller's.
         _ => unsafe { core::slice::from_raw_parts(text, length) },
     };
-    let _in_turn = LINE.with(&THREADS, |()| console::print_bytes(bytes));
+    let _in_turn = guard::with(&LINE, |()| console::print_bytes(bytes));
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn slite_up() {
+pub(crate) extern "C" fn slite_up() {
     let _refused_never = call(first::MONITOR, Operation::Up, []);
 }

@@ -115,7 +115,7 @@ impl First {
             stack_pages: THREAD_STACK_PAGES,
             last_stack: Stack {
                 bottom: END,
-                pages: 0,
+                bytes: 0,
             },
         }
     }
@@ -341,13 +341,64 @@ impl First {
         self.make(Operation::MakeThread, [first::COMPONENT, entry, stack])
     }
 
+    /// Creates a thread of this component with a stack of its own, not bound to a scheduler yet. Returns its page and slot.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn thread_on(
+        &mut self,
+        entry: extern "C" fn(u64) -> !,
+        stack: &Stack,
+    ) -> Result<Position, Status> {
+        let place = Position {
+            page: self.page(),
+            slot: self.slot(),
+        };
+        Self::make_thread(place, entry, stack)?;
+        Ok(place)
+    }
+
+    /// Replaces a retired thread that [`Self::thread_on`] created by a new one.
+    ///
+    /// # Errors
+    /// The kernel's refusal: other objects refer to the former thread.
+    pub fn renew_thread(
+        place: Position,
+        entry: extern "C" fn(u64) -> !,
+        stack: &Stack,
+    ) -> Result<(), Status> {
+        empty(place.slot)?;
+        loop {
+            match call(first::MEMORY, Operation::Reclaim, [place.page]) {
+                // Further cores have to pass through their kernels first.
+                Err(Status::Resting) => {}
+                Err(status) => return Err(status),
+                Ok(_) => break,
+            }
+        }
+        Self::make_thread(place, entry, stack)
+    }
+
+    fn make_thread(
+        place: Position,
+        entry: extern "C" fn(u64) -> !,
+        stack: &Stack,
+    ) -> Result<(), Status> {
+        let entry = entry as *const () as u64;
+        let words = [place.page, place.slot, first::COMPONENT, entry, stack.top()];
+        call(first::MEMORY, Operation::MakeThread, words).map(|_| ())
+    }
+
     /// Creates a stack. Returns its upper end.
     /// The page below is not mapped.
-    pub(crate) fn stack(&mut self, pages: u64) -> Answer {
+    pub fn stack(&mut self, pages: u64) -> Answer {
         self.address += PAGE_SIZE;
         let bottom = self.memory(pages)?;
-        self.last_stack = Stack { bottom, pages };
-        Ok(bottom + pages * PAGE_SIZE)
+        self.last_stack = Stack {
+            bottom,
+            bytes: pages * PAGE_SIZE,
+        };
+        Ok(self.last_stack.top())
     }
 
     /// Splits `cycles` (or [`bulkhead_abi::kernel::ALL`]) of `priority` off its own time.

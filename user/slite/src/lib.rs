@@ -13,10 +13,11 @@ mod task_trace;
 mod vcpus;
 
 pub use bulkhead_threads::{
-    Events, Expiry, Full, Guard, LockError, Mutex, NEVER, Periodic, Queue, Semaphore, Time,
-    TimedOut, Timers, Wish,
+    AttributeMutex, Attributes, BlockPool, Condition, ConditionVariable, Events, Expiry, Framing,
+    Full, Guard, Link, LockError, MessageQueue, Mutex, NEVER, NoBlock, Periodic, Queue,
+    ReadWriteLock, Semaphore, StreamBuffer, StreamError, Time, TimedOut, Timers, WaitError, Wish,
 };
 pub use cores::{CoreThreads, EachCore, Parker, start_core};
-pub use machine::{Kernel, OneCore, Place, Threads, run_nested};
+pub use machine::{Kernel, Metered, MeteredThreads, OneCore, Place, Threads, bind, run_nested};
 pub use task_trace::TaskTrace;
 pub use vcpus::{Jobs, Refused, VcpuThreads, capacity, io_periods, is_by_priority, jobs_on};

@@ -13,6 +13,8 @@ use core::marker::PhantomData;
 
 /// Names of what a component's scheduler has of the calling core.
 pub trait Place: 'static {
+    /// True if threads learn for how long they ran.
+    const IS_METERED: bool = false;
     /// Its control block.
     fn scb() -> &'static Scb;
     /// Slot of its own thread.
@@ -49,6 +51,34 @@ impl Place for OneCore {
     }
 }
 
+/// [`OneCore`], with run-time statistics.
+#[derive(Debug)]
+pub struct Metered;
+
+impl Place for Metered {
+    const IS_METERED: bool = true;
+
+    #[inline(always)]
+    fn scb() -> &'static Scb {
+        OneCore::scb()
+    }
+
+    #[inline(always)]
+    fn thread() -> u64 {
+        OneCore::thread()
+    }
+
+    #[inline(always)]
+    fn scheduler() -> u64 {
+        OneCore::scheduler()
+    }
+
+    #[inline(always)]
+    fn time() -> u64 {
+        OneCore::time()
+    }
+}
+
 /// The kernel of a partition, seen from a component that has a scheduler, at a [`Place`].
 #[derive(Debug)]
 pub struct Kernel<P = OneCore>(PhantomData<P>);
@@ -61,6 +91,7 @@ unsafe impl<P: Place> Machine for Kernel<P> {
     type Maker = First;
     type Error = Status;
 
+    const IS_METERED: bool = P::IS_METERED;
     const REFUSED: Status = Status::BadArgument;
     const SAME_TIME: u64 = SAME_TIME;
 
@@ -150,6 +181,11 @@ unsafe impl<P: Place> Machine for Kernel<P> {
         let _left = call(P::scheduler(), Operation::Fetch, []);
     }
 
+    fn retire(name: u64) {
+        // A call ends Listen of one of its interrupts; one that is retired already stays so.
+        while call(name, Operation::Retire, []) == Err(Status::Resting) {}
+    }
+
     fn faulted(index: u64, name: u64) {
         let _gone = fault::report_own(index, name);
     }
@@ -157,6 +193,18 @@ unsafe impl<P: Place> Machine for Kernel<P> {
     fn sleep() {
         clock::wait_for_interrupt();
     }
+}
+
+/// Threads of a component, with run-time statistics.
+pub type MeteredThreads<P, const N: usize> = bulkhead_threads::Threads<Kernel<Metered>, P, N>;
+
+/// Puts a thread under the scheduler of the component, at `index`.
+///
+/// # Errors
+/// The kernel's refusal: the index is taken.
+pub fn bind(thread: u64, index: u64) -> Result<(), Status> {
+    let words = [OneCore::scheduler(), index, OneCore::time()];
+    call(thread, Operation::Bind, words).map(|_| ())
 }
 
 /// Runs the threads of a subsystem: where none is ready it waits until its parent notifies it.

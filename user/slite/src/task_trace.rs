@@ -10,12 +10,10 @@ use bulkhead_buffers::recorder::records::Writer;
 use bulkhead_component::{First, clock};
 use bulkhead_guest::recorders;
 use bulkhead_sched::policy::Policy;
-use bulkhead_threads::{Mutex, Periodic, Time};
+use bulkhead_threads::{Machine, Mutex, Periodic, Threads, Time};
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::Relaxed;
 use zerocopy::IntoBytes;
-
-use crate::Threads;
 
 /// Records jobs of periodic tasks in the trace of the partition, if the description gives it one; of threads with indices
 /// below `N`.
@@ -56,9 +54,9 @@ impl<const N: usize> TaskTrace<N> {
     ///
     /// # Errors
     /// The kernel's refusal to map it.
-    pub fn open<P: Policy, const M: usize>(
+    pub fn open<M: Machine, P: Policy, const T: usize>(
         &self,
-        threads: &Threads<P, M>,
+        threads: &Threads<M, P, T>,
         first: &mut First,
         info: &GuestInfo,
     ) -> Result<(), Status> {
@@ -75,9 +73,9 @@ impl<const N: usize> TaskTrace<N> {
     }
 
     /// Waits for the next release of the calling thread's task, as [`Periodic::wait`]; records the job that has ended.
-    pub fn wait<P: Policy, const M: usize>(
+    pub fn wait<M: Machine, P: Policy, const T: usize>(
         &self,
-        threads: &Threads<P, M>,
+        threads: &Threads<M, P, T>,
         task: &mut Periodic,
     ) -> Time {
         if !self.is_open.load(Relaxed) {
@@ -102,15 +100,21 @@ impl<const N: usize> TaskTrace<N> {
         release
     }
 
-    /// Records that the calling thread, which is about to end, has no further jobs.
-    pub fn end<P: Policy, const M: usize>(&self, threads: &Threads<P, M>) {
+    /// Records that a thread, which is about to end, has no further jobs.
+    pub fn end<M: Machine, P: Policy, const T: usize>(
+        &self,
+        threads: &Threads<M, P, T>,
+        thread: u64,
+    ) {
         if !self.is_open.load(Relaxed) {
             return;
         }
-        let thread = threads.current();
         let _recorded = self.records.with(threads, |records| {
             if records.finish(thread) {
                 records.write(thread, EventKind::TaskEnded, 0, [clock::now(), 0, 0]);
+            }
+            if let Some(job) = records.job(thread) {
+                *job = None;
             }
         });
     }

@@ -77,7 +77,7 @@ table! {
             "An ELF file, linked by the script of `user/rt`, relative to the description.";
         folder: Text, Default("no program of your own"), "image.folder = \"./app\"",
             "A folder with a crate, or C and C++ files, of your own, relative to the description. A program with threads of its own includes \
-             `slite.h`, one of pipe functions `pipe.h`; any other is `int main(void)` beside other components (`bulkhead.h`), with `memory` as its \
+             `slite.h` or `cmsis_os2.h`, one of pipe functions `pipe.h`; any other is `int main(void)` beside other components (`bulkhead.h`), with `memory` as its \
              heap.";
         sources: Texts, Default("the files of the folder alone"), "image.sources = [\"../zlib\"]",
             "C and C++ files of a library that the folder's program is compiled with: files, or folders of which all files are taken, relative to \

@@ -248,6 +248,10 @@ impl<const N: usize> Policy for Chosen<N> {
         })
     }
 
+    fn set_ceiling(&mut self, thread: ThreadId, ceiling: Option<Priority>) -> Result<(), Refusal> {
+        forward!(self, policy => policy.set_ceiling(thread, ceiling))
+    }
+
     fn outranks(&self, thread: ThreadId, running: ThreadId) -> bool {
         forward!(self, policy => policy.outranks(thread, running))
     }

@@ -13,6 +13,9 @@ const PRIORITIES: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Priority(pub u8);
 
+/// Ceiling of a thread without one: less important than every priority.
+const NO_CEILING: Priority = Priority(u8::MAX);
+
 /// When a running thread gives way.
 pub trait Rule {
     /// True if a more important thread preempts at once.
@@ -60,7 +63,10 @@ impl Rule for RoundRobin {
 pub struct FixedPriority<R, const N: usize> {
     rule: R,
     ready: ReadyQueue<N>,
+    /// Priorities at which threads run: their own, or the ceiling where that is more important.
     priorities: [Priority; N],
+    own: [Priority; N],
+    ceilings: [Priority; N],
     /// The thread that was picked last, while it is ready.
     running: Option<ThreadId>,
     /// Used part of each thread's current quantum.
@@ -75,6 +81,8 @@ impl<R: Rule, const N: usize> FixedPriority<R, N> {
             rule,
             ready: ReadyQueue::new(),
             priorities: [Priority(0); N],
+            own: [Priority(0); N],
+            ceilings: [NO_CEILING; N],
             running: None,
             used: [0; N],
         }
@@ -88,10 +96,21 @@ impl<R: Rule, const N: usize> FixedPriority<R, N> {
         self.rule = rule;
     }
 
-    /// Priority of a thread.
+    /// Priority at which a thread runs.
     #[must_use]
     pub fn priority(&self, thread: ThreadId) -> Priority {
         self.priorities[thread.index()]
+    }
+
+    /// Queues a thread anew, if it is ready, behind those of the priority at which it runs from now on.
+    fn place(&mut self, thread: ThreadId) {
+        let place = thread.index();
+        let priority = self.own[place].min(self.ceilings[place]);
+        self.priorities[place] = priority;
+        if self.ready.contains(thread) {
+            self.ready.remove(thread);
+            self.ready.push_back(thread, priority.0);
+        }
     }
 
     /// Moves threads that have used up their quantum to the back; each at most once, since its use is cleared.
@@ -124,7 +143,9 @@ impl<R: Rule, const N: usize> Policy for FixedPriority<R, N> {
     type Parameters = Priority;
 
     fn add(&mut self, thread: ThreadId, parameters: Priority, _now: Time) -> Result<(), Refusal> {
-        self.priorities[thread.index()] = checked(parameters)?;
+        self.own[thread.index()] = checked(parameters)?;
+        self.priorities[thread.index()] = parameters;
+        self.ceilings[thread.index()] = NO_CEILING;
         self.used[thread.index()] = 0;
         Ok(())
     }
@@ -143,11 +164,16 @@ impl<R: Rule, const N: usize> Policy for FixedPriority<R, N> {
         parameters: Priority,
         _now: Time,
     ) -> Result<(), Refusal> {
-        self.priorities[thread.index()] = checked(parameters)?;
-        if self.ready.contains(thread) {
-            self.ready.remove(thread);
-            self.ready.push_back(thread, parameters.0);
-        }
+        self.own[thread.index()] = checked(parameters)?;
+        self.place(thread);
+        Ok(())
+    }
+
+    fn set_ceiling(&mut self, thread: ThreadId, ceiling: Option<Priority>) -> Result<(), Refusal> {
+        let ceiling = ceiling.map_or(Ok(NO_CEILING), checked)?;
+        self.ceilings[thread.index()] = ceiling;
+        self.place(thread);
+        self.ready.bring_forward(thread);
         Ok(())
     }
 
@@ -278,6 +304,56 @@ mod tests {
                 account: None,
             }
         );
+    }
+
+    #[test]
+    fn a_ceiling_raises_a_thread_and_returns_it_to_the_front() {
+        let mut scheduler = started(Preemptive, [5, 5, 3]);
+        assert_eq!(scheduler.block(ThreadId(2), 100, 0), None);
+        assert_eq!(run(&mut scheduler, 0).thread, Some(ThreadId(0)));
+        scheduler
+            .set_ceiling(ThreadId(0), Some(Priority(2)), 10)
+            .expect("a priority");
+        // The thread of priority 3 is ready, and waits; a change of the own priority waits, too.
+        assert_eq!(run(&mut scheduler, 100).thread, Some(ThreadId(0)));
+        scheduler
+            .set_parameters(ThreadId(0), Priority(6), 100)
+            .expect("a priority");
+        assert_eq!(run(&mut scheduler, 100).thread, Some(ThreadId(0)));
+        scheduler
+            .set_parameters(ThreadId(0), Priority(5), 100)
+            .expect("a priority");
+        scheduler.set_ceiling(ThreadId(0), None, 110).expect("none");
+        assert_eq!(run(&mut scheduler, 110).thread, Some(ThreadId(2)));
+        assert_eq!(scheduler.block(ThreadId(2), NEVER, 120), None);
+        assert_eq!(run(&mut scheduler, 120).thread, Some(ThreadId(0)));
+        // A ceiling below the thread's own priority changes nothing.
+        scheduler
+            .set_ceiling(ThreadId(0), Some(Priority(9)), 130)
+            .expect("a priority");
+        assert_eq!(run(&mut scheduler, 130).thread, Some(ThreadId(0)));
+        let refused = scheduler.set_ceiling(ThreadId(0), Some(Priority(64)), 130);
+        assert_eq!(refused, Err(Refusal::BadParameters));
+    }
+
+    #[test]
+    fn a_suspended_thread_waits_without_a_time_out() {
+        let mut scheduler = started(Preemptive, [5, 3, 9]);
+        assert_eq!(scheduler.block(ThreadId(1), 100, 0), None);
+        scheduler.suspend(ThreadId(1), 10);
+        scheduler.suspend(ThreadId(0), 10);
+        assert_eq!(
+            run(&mut scheduler, 10),
+            Decision {
+                thread: Some(ThreadId(2)),
+                timer: NEVER,
+                account: None
+            }
+        );
+        scheduler.wakeup(ThreadId(0), 20);
+        assert_eq!(run(&mut scheduler, 200).thread, Some(ThreadId(0)));
+        scheduler.wakeup(ThreadId(1), 210);
+        assert_eq!(run(&mut scheduler, 210).thread, Some(ThreadId(1)));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Interface of scheduling policies
 
+use super::fixed_priority::Priority;
 use super::server::ServerId;
 use crate::thread::{NEVER, Refusal, ThreadId, Time};
 
@@ -43,6 +44,19 @@ pub trait Policy {
         parameters: Self::Parameters,
         now: Time,
     ) -> Result<(), Refusal>;
+
+    /// Raises a thread to a priority ceiling where its own priority is lower; `None`: it has its own priority again, and
+    /// runs before its equals.
+    ///
+    /// # Errors
+    /// [`Refusal::BadParameters`]: threads have no priorities under this policy, or it has no such priority.
+    fn set_ceiling(
+        &mut self,
+        _thread: ThreadId,
+        _ceiling: Option<Priority>,
+    ) -> Result<(), Refusal> {
+        Err(Refusal::BadParameters)
+    }
 
     /// Returns true if `thread`, were it ready, would be picked instead of `running`; `false` if that takes
     /// more than a look. Lets a queue hand over to its consumer without asking for a pick.

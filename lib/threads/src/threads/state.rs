@@ -3,6 +3,7 @@
 use super::{Decided, HandOver, IDLE, OWN, State, Wait, thread_of};
 use crate::events::Wish;
 use crate::lock::Lock;
+use crate::wait::Transfer;
 use crate::{Machine, NEVER, Time};
 use bulkhead_abi::dispatch::{EventKind, MAX_THREADS};
 use bulkhead_sched::policy::Policy;
@@ -99,7 +100,7 @@ impl<P: Policy, const N: usize> State<P, N> {
 
     /// Wakes a thread if it is blocked: what woke it is kept elsewhere.
     pub(crate) fn rouse<M: Machine>(&mut self, thread: ThreadId) {
-        if self.scheduler.is_blocked(thread) {
+        if self.scheduler.is_blocked(thread) && !self.suspended.contains(thread) {
             self.scheduler.wakeup(thread, M::now());
         }
     }
@@ -167,11 +168,36 @@ impl<P: Policy, const N: usize> State<P, N> {
         served.wrapping_sub(core::mem::replace(&mut wait.served, served))
     }
 
-    pub(super) fn wait(&mut self, thread: ThreadId) -> &mut Wait {
+    pub(crate) fn wait(&mut self, thread: ThreadId) -> &mut Wait {
         &mut self.waits[thread.index()]
     }
 
-    /// The thread begins to wait, behind those that do.
+    /// Message that was left for the calling thread.
+    pub(crate) fn transfer(&self, caller: u64) -> Transfer {
+        self.waits[thread_of(caller).index()].transfer
+    }
+
+    /// Sets the ceiling at which a thread runs: the most important of its own and those of its mutexes. Returns false if the
+    /// policy has no ceilings.
+    pub(crate) fn refresh_ceiling<M: Machine>(&mut self, thread: ThreadId) -> bool {
+        let Some(wait) = self.waits.get(thread.index()) else {
+            return false;
+        };
+        let ceiling = wait.held.ceiling().into_iter().chain(wait.ceiling).min();
+        self.scheduler
+            .set_ceiling(thread, ceiling, M::now())
+            .is_ok()
+    }
+
+    /// Notes that the thread of that index runs from now on.
+    #[inline(always)]
+    pub(crate) fn meter<M: Machine>(&mut self, index: u64) {
+        if M::IS_METERED {
+            self.meter.switch_to(index, M::now());
+        }
+    }
+
+    /// The thread waits from now on, behind those that do.
     pub(crate) fn queue_up(&mut self, thread: ThreadId) {
         self.tickets += 1;
         self.wait(thread).since = self.tickets;
@@ -193,6 +219,15 @@ impl<P: Policy, const N: usize> State<P, N> {
     pub(crate) fn wants(&self, thread: ThreadId) -> *const Lock {
         let wait = self.waits.get(thread.index());
         wait.map_or(core::ptr::null(), |wait| wait.mutex.load(Relaxed))
+    }
+
+    /// Ends all wishes for a mutex, because it is deleted.
+    pub(crate) fn end_wants(&self, lock: &Lock) {
+        for wait in &self.waits {
+            if core::ptr::eq(wait.mutex.load(Relaxed), lock) {
+                wait.mutex.store(core::ptr::null_mut(), Relaxed);
+            }
+        }
     }
 
     pub(super) fn name_of(&self, index: u64, scheduler: u64) -> u64 {

@@ -5,7 +5,7 @@ use super::*;
 use crate::Moved;
 use bulkhead_abi::dispatch::NOT_IN_FORCE;
 use bulkhead_sched::Account;
-use bulkhead_sched::policy::{FixedPriority, Preemptive, Priority};
+use bulkhead_sched::policy::{FixedPriority, Preemptive};
 use core::sync::atomic::AtomicU64;
 use std::boxed::Box;
 use std::cell::Cell;

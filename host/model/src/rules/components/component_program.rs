@@ -9,7 +9,7 @@ crate::rules::declaration::rule! {
     Error, "component-program",
     "a C program with threads or OpenMP is the only component of its partition, and boots it; one of pipe functions is a scheduler, \
      or functions of the description name it; any other runs beside a scheduler",
-    "`slite.h` and OpenMP schedule all threads of their partition and start no other component, so that nothing beside them would run. \
+    "`slite.h`, `cmsis_os2.h` and OpenMP schedule all threads of their partition and start no other component, so that nothing beside them would run. \
      A scheduler with `pipe.h` runs the stages of tuned pipes; another component with it executes the functions that name it. Any other program has one thread, which a scheduler runs, \
      and its `memory` is its heap.",
     check

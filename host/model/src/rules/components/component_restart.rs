@@ -8,7 +8,7 @@ use bulkhead_abi::component::OnFault;
 crate::rules::declaration::rule! {
     Error, "component-restart",
     "a component that is restarted has a thread and no device, and a budget of restarts belongs to one that is",
-    "A fault in an invoked component is its client's to deal with; only a thread that faults at home can \
+    "A fault in an invoked component is its client's to deal with; a thread that faults at home, or a job of a pipe function, can \
      have its component built anew. A device would go on with what its driver began: the partition is \
      restarted as a whole.",
     check
