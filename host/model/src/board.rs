@@ -289,7 +289,7 @@ impl Device {
 impl FunctionKind {
     /// Row in the registry.
     #[must_use]
-    pub fn known(&self) -> Option<&'static device::Kind> {
+    pub fn row(&self) -> Option<&'static device::Kind> {
         device::find(&self.name)
     }
 

@@ -45,7 +45,7 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
 fn undeclared_access(board: &Board, kind: &FunctionKind) -> Option<Problem> {
     let name = &kind.name;
     let model = model(&kind.emulated);
-    let message = if kind.known().is_some_and(|row| row.dma) {
+    let message = if kind.row().is_some_and(|row| row.dma) {
         format!("`{name}` is a kind that accesses memory, and is declared to access none")
     } else if board.emulator.is_some() && !WITHOUT_DMA.contains(&model) {
         format!("`{name}` is declared to access no memory, and the emulator's `{model}` may")
