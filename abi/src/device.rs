@@ -1,8 +1,9 @@
 //! Kinds of devices
 //!
 //! The registry that board files, rules, device trees, the host tool and the boot part share. A board names a
-//! kind; everything that depends on the kind stands in its row. A device of a kind without a row can be given
-//! to a partition all the same: its kind is then the name of its node, and nothing else is known of it.
+//! kind, of a device, of its interrupt controller, or of what can be plugged into its PCIe; everything that
+//! depends on the kind stands in its row. A device of a kind without a row can be given to a partition all the
+//! same: its kind is then the name of its node, and nothing else is known of it.
 
 /// Purpose of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +45,12 @@ pub struct Kind {
     pub linux: Option<[&'static str; 2]>,
     /// For a clock: offset of the register of 32 bits that counts seconds.
     pub seconds: Option<u64>,
-    /// `true` if the device can be emulated for a partition.
-    pub is_emulated: bool,
+    /// `compatible` of the one that the monitor emulates for partitions; empty where it emulates none.
+    pub emulated: &'static [&'static str],
+    /// `true` if the device reads or writes memory by itself.
+    pub dma: bool,
+    /// `true` if components have a driver for it, so that their endpoints can be at such a device.
+    pub has_driver: bool,
 }
 
 const fn kind(name: &'static str, class: Class, node: &'static str) -> Kind {
@@ -57,8 +62,15 @@ const fn kind(name: &'static str, class: Class, node: &'static str) -> Kind {
         code: 0,
         linux: None,
         seconds: None,
-        is_emulated: false,
+        emulated: &[],
+        dma: false,
+        has_driver: false,
     }
+}
+
+/// A kind of device that reads and writes memory.
+const fn with_dma(kind: Kind) -> Kind {
+    Kind { dma: true, ..kind }
 }
 
 /// [`Kind::code`] of a PL011.
@@ -70,7 +82,7 @@ pub const KINDS: &[Kind] = &[
         clocks: &["uartclk", "apb_pclk"],
         code: PL011,
         linux: Some(["ttyAMA0", "pl011"]),
-        is_emulated: true,
+        emulated: &["arm,pl011", "arm,primecell"],
         ..kind("pl011", Class::Uart, "serial")
     },
     Kind {
@@ -87,21 +99,37 @@ pub const KINDS: &[Kind] = &[
         ..kind("pl061", Class::Pins, "pl061")
     },
     kind("cfi-flash", Class::Flash, "flash"),
-    kind("gic-v3", Class::InterruptController, "interrupt-controller"),
+    Kind {
+        emulated: &["arm,gic-v3"],
+        ..kind("gic-v3", Class::InterruptController, "interrupt-controller")
+    },
     kind("gic-v2", Class::InterruptController, "interrupt-controller"),
     kind("smmu-v3", Class::Iommu, "iommu"),
     kind("sja1000", Class::Can, "can"),
-    kind("kvaser-pcican", Class::Can, "can"),
-    kind("virtio-net", Class::Network, "ethernet"),
-    kind("e1000", Class::Network, "ethernet"),
-    kind("cadence-gem", Class::Network, "ethernet"),
-    kind("virtio-mmio", Class::Virtio, "virtio-mmio"),
+    Kind {
+        has_driver: true,
+        ..kind("kvaser-can", Class::Can, "can")
+    },
+    Kind {
+        has_driver: true,
+        ..with_dma(kind("virtio-net", Class::Network, "ethernet"))
+    },
+    with_dma(kind("e1000", Class::Network, "ethernet")),
+    with_dma(kind("cadence-gem", Class::Network, "ethernet")),
+    with_dma(kind("virtio-mmio", Class::Virtio, "virtio-mmio")),
 ];
 
 /// The row of the kind of that name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name)
+}
+
+/// The kind of that class which the monitor emulates for partitions, and on a board builds on.
+#[must_use]
+pub fn emulated(class: Class) -> Option<&'static Kind> {
+    let mut kinds = KINDS.iter().filter(|kind| kind.class == class);
+    kinds.find(|kind| !kind.emulated.is_empty())
 }
 
 /// Returns `true` if the kind of that name is of a class.

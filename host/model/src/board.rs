@@ -182,7 +182,7 @@ pub enum Requester {
 /// A kind of PCIe function.
 #[derive(Clone, Debug)]
 pub struct FunctionKind {
-    /// Name by which descriptions ask for it.
+    /// Name by which descriptions request it: one of [`bulkhead_abi::device::KINDS`], or another one.
     pub name: String,
     /// Vendor (lower half) and device, as in the first word of its configuration page.
     pub identity: u32,
@@ -283,6 +283,20 @@ impl Device {
     #[must_use]
     pub fn is(&self, class: Class) -> bool {
         device::is(&self.kind, class)
+    }
+}
+
+impl FunctionKind {
+    /// Row in the registry.
+    #[must_use]
+    pub fn row(&self) -> Option<&'static device::Kind> {
+        device::find(&self.name)
+    }
+
+    /// Returns `true` if it is of that class.
+    #[must_use]
+    pub fn is(&self, class: Class) -> bool {
+        device::is(&self.name, class)
     }
 }
 

@@ -3,7 +3,7 @@
 //! The bare board's tree reduced to what the partition owns, and a `bulkhead` node for the window
 //! (`doc/interfaces/device-tree.md`). No random seed but a fixed one: runs must repeat.
 
-use bulkhead_abi::device::Class;
+use bulkhead_abi::device::{self, Class};
 use bulkhead_abi::guest::{ChannelEnd, ChannelKind, HEARTBEAT_OFFSET, NONE, Role};
 use bulkhead_abi::{PAGE_SIZE, name_text};
 use bulkhead_formats::region::Range;
@@ -144,8 +144,8 @@ impl Facts<'_> {
     fn chosen(&self, fdt: &mut FdtWriter) -> FdtWriterResult<()> {
         let node = fdt.begin_node("chosen")?;
         fdt.property_string("bootargs", &self.boot_arguments())?;
-        if self.uart().is_some() {
-            let path = format!("/serial@{:x}", self.system.board.guest.uart);
+        if let Some((uart, _)) = self.uart() {
+            let path = format!("/{}@{:x}", node_name(&uart), self.system.board.guest.uart);
             fdt.property_string("stdout-path", &path)?;
         }
         if let Some(initrd) = self.initrd {
@@ -207,8 +207,11 @@ impl Facts<'_> {
 
     fn interrupt_controller(&self, fdt: &mut FdtWriter) -> FdtWriterResult<()> {
         let guest = &self.system.board.guest;
-        let node = fdt.begin_node(&format!("interrupt-controller@{:x}", guest.distributor))?;
-        fdt.property_string("compatible", "arm,gic-v3")?;
+        let Some(kind) = device::emulated(Class::InterruptController) else {
+            return Ok(());
+        };
+        let node = fdt.begin_node(&format!("{}@{:x}", kind.node, guest.distributor))?;
+        fdt.property_string_list("compatible", texts(kind.emulated))?;
         fdt.property_null("interrupt-controller")?;
         fdt.property_u32("#interrupt-cells", 3)?;
         fdt.property_u32("#address-cells", 0)?;
@@ -366,8 +369,7 @@ impl Facts<'_> {
 /// The UART that the monitor emulates, on any board.
 fn emulated_uart(guest: u64) -> Device {
     const CLOCK_HZ: u32 = 24_000_000;
-    let mut kinds = bulkhead_abi::device::KINDS.iter();
-    let kind = kinds.find(|kind| kind.is_emulated && kind.class == Class::Uart);
+    let kind = device::emulated(Class::Uart);
     Device {
         name: String::new(),
         kind: kind.map_or("", |kind| kind.name).into(),
@@ -378,10 +380,20 @@ fn emulated_uart(guest: u64) -> Device {
         edge: false,
         dma: false,
         streams: Vec::new(),
-        compatible: ["arm,pl011", "arm,primecell"].map(str::to_owned).into(),
+        compatible: kind.map_or_else(Vec::new, |kind| texts(kind.emulated)),
         clock_hz: Some(CLOCK_HZ),
         bank_width: None,
     }
+}
+
+/// Name of a device's node, without its address.
+fn node_name(device: &Device) -> &str {
+    let kind = device.known_kind();
+    kind.map_or(device.kind.as_str(), |kind| kind.node)
+}
+
+fn texts(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
 }
 
 fn fixed_clock(fdt: &mut FdtWriter, phandle: u32, hz: u32) -> FdtWriterResult<()> {
@@ -404,9 +416,7 @@ fn device_node(
     if device.compatible.is_empty() {
         return Ok(());
     }
-    let kind = device.known_kind();
-    let name = kind.map_or(device.kind.as_str(), |kind| kind.node);
-    let node = fdt.begin_node(&format!("{name}@{ipa:x}"))?;
+    let node = fdt.begin_node(&format!("{}@{ipa:x}", node_name(device)))?;
     fdt.property_string_list("compatible", device.compatible.clone())?;
     registers(fdt, &[[ipa, device.size]])?;
     if let Some(width) = device.bank_width {
@@ -423,9 +433,10 @@ fn device_node(
     }
     let clock = clocks.iter().position(|&hz| Some(hz) == device.clock_hz);
     if let Some(clock) = clock {
+        let kind = device.known_kind();
         let names = kind.map_or(&["apb_pclk"][..], |kind| kind.clocks);
         fdt.property_array_u32("clocks", &vec![CLOCK + clock as u32; names.len()])?;
-        fdt.property_string_list("clock-names", names.iter().map(|&n| n.to_owned()).collect())?;
+        fdt.property_string_list("clock-names", texts(names))?;
     }
     fdt.end_node(node)
 }

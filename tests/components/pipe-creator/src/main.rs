@@ -1,7 +1,7 @@
 //! Creates, queries, stops, replaces and removes tuned pipes while others run
 //!
 //! Each step is printed with its outcome, and for a refusal the scheduler's reason. A step that does not end as it must panics.
-//! Argument word: `rounds=N`: creates and removes a pipe so often, and compares what is free before and after.
+//! Argument word: `repeats=N`: creates and removes a pipe so often, and compares what is free before and after.
 #![no_std]
 #![no_main]
 
@@ -29,7 +29,7 @@ fn run(_: First) -> ! {
     let steps = Steps { env: &env, pipes };
     steps.refusals();
     steps.life();
-    steps.repeat(env.number("rounds", 0));
+    steps.repeat(env.number("repeats", 0));
     println!("creator: done");
     loop {
         env.sleep_until(clock::now() + clock::frequency());
@@ -143,8 +143,8 @@ impl Steps<'_> {
     }
 
     /// Creates and removes a pipe again and again: nothing of it stays.
-    fn repeat(&self, rounds: u64) {
-        for round in 0..rounds {
+    fn repeat(&self, repeats: u64) {
+        for round in 0..repeats {
             let created = self
                 .pipes
                 .create(NAME, "* sample | filter | emit [20/s, 200 ms]");
@@ -153,7 +153,7 @@ impl Steps<'_> {
                 panic!("round {round}: created {created:?}, removed {removed:?}");
             }
         }
-        println!("creator: {rounds} rounds");
+        println!("creator: {repeats} repeats");
     }
 }
 

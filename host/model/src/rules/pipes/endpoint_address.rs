@@ -1,8 +1,8 @@
 //! Endpoints of a network card have addresses, and no others
 
+use super::endpoint_driver::{self, is_card, names, row};
 use crate::diagnostic::Report;
-use crate::document::At;
-use crate::draft::{ComponentDraft, Draft, EndpointDraft, PartitionDraft, items};
+use crate::draft::{ComponentDraft, Draft, EndpointDraft, PartitionDraft};
 use crate::pipes::network_card::{self, parse};
 use crate::source::Span;
 
@@ -15,9 +15,6 @@ crate::rules::declaration::rule! {
      are dropped. A flood takes at most the share of the I/O VCPU.",
     check
 }
-
-/// The kind of device that components can drive so.
-const CARD: &str = "virtio-net";
 
 /// Place, problem and remedy.
 type Problem = (Span, String, String);
@@ -65,20 +62,18 @@ fn misplaced(
     component: &ComponentDraft,
     end: &EndpointDraft,
 ) -> Option<Problem> {
-    let owned = |name: &At<String>| items(&component.owns).any(|part| part.value == name.value);
-    let mut devices = draft.functions(partition).filter(|(name, _)| owned(name));
-    let driven = devices.next();
-    let kind = driven.and_then(|(_, device)| device.kind.given());
-    let is_card = kind.is_some_and(|kind| kind.value == CARD);
+    let driven = endpoint_driver::driven(draft, partition, component);
+    let row = driven.and_then(|(_, function)| row(function));
+    let drives_card = row.is_some_and(is_card);
     let (owner, name) = (&component.name.value, &end.name.value);
-    match (end.address.given(), is_card) {
+    match (end.address.given(), drives_card) {
         (Some(address), false) => Some((
             address.span.clone(),
             match driven {
                 Some((device, _)) => format!("`{}` is no network card that it can drive", device.value),
                 None => format!("`{owner}` drives no network card"),
             },
-            format!("have `{owner}` own a device of kind `{CARD}`"),
+            format!("have `{owner}` own a device of kind {}", names(is_card)),
         )),
         (None, true) if end.address.is_absent() => Some((
             end.name.span.clone(),

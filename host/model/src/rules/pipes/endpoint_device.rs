@@ -6,6 +6,7 @@ use crate::kinds::Kind;
 use crate::quantity::time_text;
 use crate::source::Span;
 use crate::suggestion::advice;
+use bulkhead_abi::device::Class;
 
 crate::rules::declaration::rule! {
     Error, "endpoint-device",
@@ -19,8 +20,6 @@ crate::rules::declaration::rule! {
 
 /// The longest latency that can be declared, nanoseconds.
 const LONGEST_NS: u64 = 1_000_000_000;
-/// The driver by which Linux's programs reach a controller.
-const SOCKETS: &str = "can-raw";
 
 /// Place, problem and remedy.
 type Problem = (Span, String, String);
@@ -75,9 +74,9 @@ fn controller(draft: &Draft, partition: &PartitionDraft, end: &EndpointDraft) ->
     };
     let owned: Vec<_> = draft.functions(partition).collect();
     let is_can = |function: &FunctionDraft| {
-        let modules = draft.kind_of(function).map(|kind| &kind.modules);
-        // A kind that the board does not know is another rule's.
-        modules.is_none_or(|modules| modules.iter().any(|one| one == SOCKETS))
+        // A kind that the board does not have is another rule's.
+        let kind = draft.kind_of(function);
+        kind.is_none_or(|kind| kind.is(Class::Can))
     };
     let cans: Vec<_> = owned
         .iter()

@@ -4,6 +4,7 @@ pub(crate) mod endpoint_address;
 pub(crate) mod endpoint_core;
 pub(crate) mod endpoint_device;
 pub(crate) mod endpoint_direction;
+pub(crate) mod endpoint_driver;
 pub(crate) mod endpoint_sharers;
 pub(crate) mod endpoint_twice;
 pub(crate) mod endpoint_vcpu;
@@ -57,6 +58,7 @@ pub(super) const RULES: &[&Rule] = &[
     &function_missing::RULE,
     &endpoint_vcpu::RULE,
     &endpoint_core::RULE,
+    &endpoint_driver::RULE,
     &endpoint_device::RULE,
     &endpoint_direction::RULE,
     &endpoint_twice::RULE,

@@ -70,7 +70,7 @@ fn kind_faults(device: &Device) -> Vec<String> {
             "kind `{kind}` of `{name}` is no name of a device node"
         ));
     }
-    if (device.is(Class::Virtio) || device.is(Class::Network)) && !device.dma {
+    if device.known_kind().is_some_and(|kind| kind.dma) && !device.dma {
         faults.push(format!(
             "`{name}` is of a kind that accesses memory, and `dma = true` is missing"
         ));

@@ -6,6 +6,7 @@ use crate::board::{Board, MemoryRange};
 use crate::diagnostic::Report;
 use crate::document::Table;
 use crate::draft::Section;
+use bulkhead_abi::device::{self, Class};
 use bulkhead_formats::region::Range;
 
 crate::rules::declaration::rule! {
@@ -49,11 +50,12 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
     }
     check_release(board, &occupied(board, table), &mut tell);
     let kind = Section::of(table, "interrupts").text("kind").value();
-    if let Some(kind) = kind.filter(|kind| kind != "gic-v3") {
+    let needed = device::emulated(Class::InterruptController).map_or("", |kind| kind.name);
+    if let Some(kind) = kind.filter(|kind| kind != needed) {
         tell(
             "interrupts.kind",
             format!("an interrupt controller of kind `{kind}` is not supported"),
-            "the monitor needs a GICv3 or later in GICv3 mode: `kind = \"gic-v3\"`",
+            &format!("the monitor needs a GICv3 or later in GICv3 mode: `kind = \"{needed}\"`"),
         );
     }
     for word in leaves
