@@ -122,13 +122,21 @@ fn add_faults(figures: &mut Figures, report: &Report, partition: &str) {
 }
 
 fn add_channel(figures: &mut Figures, channel: &ChannelReport) {
+    let subject = format!("channel.{}", channel.name);
+    let counted = [
+        ("sent", channel.sent, channel.is_sent_counted),
+        ("received", channel.received, channel.is_received_counted),
+    ];
+    for (name, messages, is_counted) in counted {
+        if messages > 0 || is_counted {
+            add(figures, &subject, &[(name, messages)]);
+        }
+    }
     let named = [
-        ("sent", channel.sent),
-        ("received", channel.received),
         ("lost", channel.lost),
         ("longest-delay-ns", channel.delay.max_ns),
     ];
-    add(figures, &format!("channel.{}", channel.name), &named);
+    add(figures, &subject, &named);
 }
 
 fn add_path(figures: &mut Figures, path: &PathReport) {

@@ -157,12 +157,12 @@ pub struct ChannelReport {
     pub from: String,
     /// Readers.
     pub to: Vec<String>,
-    /// The writer has a trace, in which it records what it sends.
+    /// `sent` is known: the writer records what it sends, or the buffer counts it.
     #[serde(default)]
-    pub is_sender_traced: bool,
-    /// All readers have traces, or are the tool.
+    pub is_sent_counted: bool,
+    /// `received` is known, likewise.
     #[serde(default)]
-    pub is_receiver_traced: bool,
+    pub is_received_counted: bool,
     /// Messages sent.
     pub sent: u64,
     /// Messages received.

@@ -3,6 +3,7 @@
 //! Figures come from time-stamped data up to the run's length and from the monitors' counters;
 //! nothing is inferred. `report.json` is this structure.
 
+mod buffer_counts;
 mod contents;
 mod digest;
 mod events;
@@ -20,6 +21,7 @@ mod text;
 mod trace_figures;
 mod verdict;
 
+pub(crate) use buffer_counts::fill as fill_from_buffer;
 pub use contents::{
     ChannelReport, CoreReport, DoorbellReport, PartitionReport, REPORT_FILE, Report, TaskReport,
     TrackingReport,

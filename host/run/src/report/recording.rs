@@ -297,13 +297,15 @@ fn channel_reports(manifest: &Manifest) -> Vec<ChannelReport> {
         let partition = partitions.find(|partition| partition.name == *name);
         partition.is_none_or(|partition| !partition.traces.is_empty())
     };
+    // Stages record no message of the channels between them; a dot is in no name of a description.
+    let is_derived = |channel: &ChannelManifest| channel.name.contains('.');
     let report = |channel: &ChannelManifest| ChannelReport {
         name: channel.name.clone(),
         kind: channel.kind.clone(),
         from: channel.from.clone(),
         to: channel.to.clone(),
-        is_sender_traced: is_traced(&channel.from),
-        is_receiver_traced: channel.to.iter().all(is_traced),
+        is_sent_counted: is_traced(&channel.from) && !is_derived(channel),
+        is_received_counted: channel.to.iter().all(is_traced) && !is_derived(channel),
         ..ChannelReport::default()
     };
     manifest.channels.iter().map(report).collect()

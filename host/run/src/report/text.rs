@@ -162,8 +162,8 @@ fn channels_text(channels: &[ChannelReport], kind: Kind) -> String {
                 channel.kind.clone(),
                 channel.from.clone(),
                 channel.to.join(" "),
-                count(channel.sent, channel.is_sender_traced),
-                count(channel.received, channel.is_receiver_traced),
+                count(channel.sent, channel.is_sent_counted),
+                count(channel.received, channel.is_received_counted),
                 channel.backlog.to_string(),
                 channel.lost.to_string(),
                 if delayed {
@@ -181,10 +181,10 @@ fn channels_text(channels: &[ChannelReport], kind: Kind) -> String {
     table(&head, rows)
 }
 
-/// A count of events; of a partition without a trace nothing is known.
-fn count(events: u64, is_traced: bool) -> String {
-    if events > 0 || is_traced {
-        events.to_string()
+/// A number of messages, or a dash where nothing counts them.
+fn count(messages: u64, is_counted: bool) -> String {
+    if messages > 0 || is_counted {
+        messages.to_string()
     } else {
         "-".into()
     }
