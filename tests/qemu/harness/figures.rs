@@ -4,7 +4,7 @@
 //! `boot.CAUSE`, `steady.CAUSE`), `fault.P.CAUSE.ACTION`, `doorbell.P.CHANNEL.sent|dropped`,
 //! `channel.C.sent|received|lost|longest-delay-ns`, `task.P.TASK.jobs|overruns|latest-ns`,
 //! `follows.P.SIGNAL.samples|rms-thousandths` (of the signal's unit),
-//! `path.P.NAME.FIRST-LAST.delivered|lost|lost-by-restarts|before|late|longest-ns|bound-ns|kept|fell-back|oldest-ns|overruns|early`,
+//! `path.P.NAME.FIRST-LAST.delivered|lost|lost-by-restarts|before|lost-at-start|late|longest-ns|bound-ns|kept|fell-back|oldest-ns|overruns|early`,
 //! `path.P.NAME.FIRST-LAST.P.STAGE.overruns|stopped|downs|slowest-ns|assumed-ns` (`path.P.NAME` where the
 //! description does not know the path), `refused.P` (accesses of its devices that the SMMU
 //! recorded), `missed`.
@@ -143,6 +143,7 @@ fn add_path(figures: &mut Figures, path: &PathReport) {
     let named = [
         ("delivered", path.delivered),
         ("before", path.before),
+        ("lost-at-start", path.lost_at_start),
         ("lost", path.lost),
         ("lost-by-restarts", path.lost_by_restarts),
         ("late", path.late),

@@ -89,6 +89,9 @@ pub struct PartitionReport {
     /// The partition announced that it is up, at its newest start or before.
     #[serde(default)]
     pub announced: bool,
+    /// Times at which it announced that it is up, as far as the tool saw them, seconds of the machine's clock.
+    #[serde(default)]
+    pub ups_s: Vec<f64>,
     /// Starts.
     pub epoch: u32,
     /// Restarts.
@@ -192,9 +195,9 @@ pub struct TaskReport {
     /// Jobs that ended later.
     #[serde(default)]
     pub late: u64,
-    /// Time of the first job that was late or skipped, seconds of the machine's clock.
+    /// Spans of time in which jobs ended late or were skipped, seconds of the machine's clock.
     #[serde(default)]
-    pub broken_s: Option<f64>,
+    pub broken_spans_s: Vec<[f64; 2]>,
     /// Releases without a job at the end of the run.
     #[serde(default)]
     pub unserved: u64,

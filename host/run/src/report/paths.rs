@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
+use super::spans::Spans;
 use super::stages::{DeviceReport, EarlyReport, OverrunReport, Stages};
 use crate::figures::{Durations, Spread};
 use crate::watch::Clock;
@@ -36,6 +37,9 @@ pub struct PathReport {
     /// Messages that entered before the first of those: lost, or sent before the receiver started.
     #[serde(default)]
     pub before: u64,
+    /// Messages of these that entered after all partitions of the path had announced that they are up: lost.
+    #[serde(default)]
+    pub lost_at_start: u64,
     /// Messages that entered while a partition of the pipe failed and started anew, and did not leave: lost by the restart.
     #[serde(default)]
     pub lost_by_restarts: u64,
@@ -50,9 +54,12 @@ pub struct PathReport {
     pub bound_ns: Option<u64>,
     /// Messages that took longer.
     pub late: u64,
-    /// Time of the first message that was late or came after a lost one, seconds of the machine's clock.
+    /// Spans of time in which messages left that were late or came after a lost one, seconds of the machine's clock.
     #[serde(default)]
-    pub broken_s: Option<f64>,
+    pub broken_spans_s: Vec<[f64; 2]>,
+    /// When the first and the last message left, seconds of the machine's clock.
+    #[serde(default)]
+    pub between_s: Option<[f64; 2]>,
     /// Largest part of the messages that is lost, as proven.
     pub loss_bound: Option<f64>,
     /// Messages per second that are required.
@@ -102,6 +109,8 @@ pub(super) struct Paths {
     stopped: BTreeSet<(usize, String)>,
     /// Times at which partitions failed and were started anew, nanoseconds.
     restarts: BTreeMap<usize, Vec<u64>>,
+    /// Times at which partitions announced that they are up, nanoseconds.
+    ups: BTreeMap<usize, Vec<u64>>,
     /// The path that each partition promised last.
     newest: BTreeMap<usize, (usize, String, u64)>,
 }
@@ -115,9 +124,13 @@ struct Path {
     /// Time between messages in which a partition started anew.
     outage_ns: u64,
     late: u64,
-    /// Time of the first message that was late or came after a lost one.
-    broken_ns: Option<u64>,
+    /// Times at which messages left that were late or came after a lost one.
+    broken: Spans,
     newest: u32,
+    /// Numbers of the first message and of the last one before the source began anew, and when they entered.
+    numbered: [(u32, u64); 2],
+    /// The source has begun anew.
+    is_renumbered: bool,
     /// When the newest entered.
     entered_ns: u64,
     /// Events are missing since the newest one: what was numbered in between is unknown.
@@ -223,6 +236,18 @@ impl Paths {
         }
     }
 
+    /// Returns the partitions that certainly have a part in the pipe.
+    fn partitions_of(&self, tracer: usize, name: &str) -> impl Iterator<Item = usize> {
+        let static_paths = self.description.iter();
+        let of_pipe = static_paths.filter(move |(one, path)| *one == tracer && path.pipe == name);
+        let stages = of_pipe.flat_map(|(_, path)| &path.stages);
+        let stages = stages.filter_map(|stage| {
+            let mut names = self.names.iter();
+            names.position(|one| *one == stage.partition)
+        });
+        stages.chain([tracer])
+    }
+
     /// Returns `true` if a partition with a part in the pipe started anew within that time.
     fn has_restarted(&self, within: RangeInclusive<u64>, tracer: usize, name: &str) -> bool {
         self.newest_restart(within, tracer, name).is_some()
@@ -239,6 +264,51 @@ impl Paths {
         let of_pipe = restarts.filter(|(one, _)| self.takes_part(**one, tracer, name));
         let times = of_pipe.flat_map(|(_, times)| times);
         times.copied().filter(|time| within.contains(time)).max()
+    }
+
+    /// Partition `partition` announced at that time that it is up.
+    pub(super) fn up(&mut self, partition: usize, at_ns: u64) {
+        let times = self.ups.entry(partition).or_default();
+        if times.len() < MOST_RESTARTS {
+            times.push(at_ns);
+        }
+    }
+
+    /// Returns how many messages before the first that came entered after all partitions of the path had announced that they are up. The
+    /// messages behind it tell how far apart they enter. One may have been under way when the last partition announced itself.
+    fn lost_at_start(&self, tracer: usize, name: &str, path: &Path) -> u64 {
+        const UNDER_WAY: u64 = 1;
+        let mut static_paths = self.description.iter();
+        let is_static = static_paths.any(|(one, path)| *one == tracer && path.pipe == name);
+        if is_static && self.partitions_of(tracer, name).all(|one| one == tracer) {
+            return path.before;
+        }
+        let [(first, entered_ns), (newest, newest_ns)] = path.numbered;
+        let numbers = u64::from(newest.saturating_sub(first));
+        let apart_ns = newest_ns.saturating_sub(entered_ns).checked_div(numbers);
+        let begins = |times: &BTreeMap<usize, Vec<u64>>| {
+            let of_path = times.iter();
+            let of_path = of_path.filter(|(one, _)| self.takes_part(**one, tracer, name));
+            let of_path = of_path.filter_map(|(_, times)| {
+                let times = times.iter().copied();
+                times.filter(|at| *at <= entered_ns).max()
+            });
+            of_path.max()
+        };
+        let (Some(apart_ns), Some(up_ns)) = (apart_ns, begins(&self.ups)) else {
+            return 0;
+        };
+        let all_are_up = self.partitions_of(tracer, name).all(|one| {
+            let times = self.ups.get(&one);
+            times.is_some_and(|times| times.iter().any(|at| *at <= entered_ns))
+        });
+        // The announcement of a start that ended soon was not seen.
+        let is_down = begins(&self.restarts).is_some_and(|at| at > up_ns);
+        let entered = (entered_ns - up_ns).checked_div(apart_ns).unwrap_or(0);
+        match all_are_up && !is_down {
+            true => path.before.min(entered.saturating_sub(UNDER_WAY)),
+            false => 0,
+        }
     }
 
     /// Partition `tracer` was stopped at that time, and starts anew if `restarts`: what it runs then is described.
@@ -303,6 +373,7 @@ impl Paths {
         if path.delivered == 0 {
             path.first_ns = at;
             path.before = u64::from(event.sequence.saturating_sub(1));
+            path.numbered = [(event.sequence, clock.ns(event.a)); 2];
         } else if !path.gap {
             // A smaller number is a new start's.
             let missing = event.sequence.checked_sub(path.newest.saturating_add(1));
@@ -313,15 +384,19 @@ impl Paths {
             } else {
                 path.lost += missing;
                 if missing > 0 {
-                    path.broken_ns.get_or_insert(at);
+                    path.broken.add(at);
                 }
             }
+        }
+        path.is_renumbered |= event.sequence < path.newest;
+        if !path.is_renumbered {
+            path.numbered[1] = (event.sequence, clock.ns(event.a));
         }
         path.gap = false;
         path.delivered += 1;
         if bound.is_some_and(|bound| delay > bound) {
             path.late += 1;
-            path.broken_ns.get_or_insert(at);
+            path.broken.add(at);
         }
         path.newest = event.sequence;
         path.last_ns = at;
@@ -335,8 +410,8 @@ impl Paths {
     }
 
     /// Partition `tracer` says that jobs of a stage of its pipe overran.
-    pub(super) fn overran(&mut self, tracer: usize, name: String, event: &Event) {
-        self.stages.overran(tracer, name, event);
+    pub(super) fn overran(&mut self, tracer: usize, name: String, event: &Event, clock: &Clock) {
+        self.stages.overran(tracer, name, event, clock);
     }
 
     /// Partition `tracer` reports messages that came too close to a stage of its pipe.
@@ -384,6 +459,12 @@ impl Paths {
             let out_since = self.newest_restart(path.entered_ns..=end_ns, *partition, name);
             let out_s = out_since.map(|since| end_ns.saturating_sub(since) as f64 / 1e9);
             let is_stopped = self.is_stopped(*partition, name);
+            let lost_at_start = self.lost_at_start(*partition, name, path);
+            let mut broken = Spans::default();
+            if lost_at_start > 0 {
+                broken.add(path.first_ns);
+            }
+            broken.extend(&path.broken);
             let end_ns = out_since.map_or(end_ns, |_| path.last_ns);
             let report = PathReport {
                 delivered: path.delivered,
@@ -391,7 +472,9 @@ impl Paths {
                 before: path.before,
                 lost_by_restarts: path.lost_by_restarts,
                 late: path.late,
-                broken_s: path.broken_ns.map(|ns| ns as f64 / 1e9),
+                lost_at_start,
+                broken_spans_s: broken.seconds(),
+                between_s: Some([path.first_ns, path.last_ns].map(|ns| ns as f64 / 1e9)),
                 rate: match path.delivered {
                     0 | 1 => 0.0,
                     count => (count - 1) as f64 / span.max(1e-9),
@@ -570,6 +653,31 @@ mod tests {
             let other = report(times);
             assert_eq!((other.lost, other.lost_by_restarts), (38, 0), "{times:?}");
         }
+    }
+
+    #[test]
+    fn messages_before_the_first_that_came_are_lost_once_the_pipe_is_up() {
+        let lost_at_start = |partitions: [&str; 2], ups: &[(usize, u64)]| {
+            let mut paths = paths_over(partitions);
+            ups.iter().for_each(|(one, at)| paths.up(*one, *at));
+            for number in 7..10 {
+                let entered = u64::from(number) * 1000;
+                leave(&mut paths, 0x200, number, [entered, entered + 900]);
+            }
+            let report = paths.reports(&["control".into()], 10_000).swap_remove(0);
+            assert_eq!(report.before, 6);
+            assert_eq!(report.broken_spans_s.is_empty(), report.lost_at_start == 0);
+            report.lost_at_start
+        };
+        let both = ["control", "linux"];
+        // One message may be under way when the last partition announces itself.
+        assert_eq!(lost_at_start(both, &[(0, 100), (1, 3500)]), 2);
+        assert_eq!(lost_at_start(both, &[(0, 100), (1, 6500)]), 0);
+        assert_eq!(lost_at_start(both, &[(0, 100), (1, 3500), (1, 8500)]), 2);
+        // It is not known when the second partition was up.
+        assert_eq!(lost_at_start(both, &[(0, 100)]), 0);
+        assert_eq!(lost_at_start(both, &[(0, 100), (1, 9500)]), 0);
+        assert_eq!(lost_at_start(["control", "control"], &[]), 6);
     }
 
     #[test]

@@ -53,6 +53,8 @@ pub struct Recording {
     digests_are_whole: bool,
     first_lines: Vec<String>,
     linux_starts_ns: BTreeMap<usize, u64>,
+    /// Times at which partitions announced themselves, seconds.
+    ups_s: BTreeMap<usize, Vec<f64>>,
     files: Files,
 }
 
@@ -78,6 +80,7 @@ impl Recording {
             digests_are_whole: true,
             first_lines: Vec::new(),
             linux_starts_ns: BTreeMap::new(),
+            ups_s: BTreeMap::new(),
             files,
         }
     }
@@ -103,6 +106,15 @@ impl Recording {
                 if fault.ticks() <= self.cut_ticks {
                     self.faults.add(*partition, fault);
                 }
+                Ok(())
+            }
+            Sight::Up { partition, ticks } => {
+                let at_ns = clock.ns(*ticks);
+                self.figures.up(*partition, at_ns);
+                self.ups_s
+                    .entry(*partition)
+                    .or_default()
+                    .push(at_ns as f64 / 1e9);
                 Ok(())
             }
             Sight::Unseen {
@@ -204,6 +216,12 @@ impl Recording {
             worst_lateness_ns: self.figures.worst_lateness_ns(),
             faults: self.faults.total(),
         }
+    }
+
+    /// Times at which a partition announced that it is up, seconds.
+    #[must_use]
+    pub fn ups_s(&self, partition: usize) -> Vec<f64> {
+        self.ups_s.get(&partition).cloned().unwrap_or_default()
     }
 
     /// Faults so far.

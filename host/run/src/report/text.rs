@@ -234,7 +234,13 @@ fn paths_text(paths: &[PathReport], kind: Kind) -> String {
 
 /// Anomalies of the pipe and its stages.
 fn stage_anomalies(path: &PathReport) -> String {
-    let before = (path.before > 0).then(|| format!(", {} before the first that came", path.before));
+    let before = (path.before > 0).then(|| {
+        let lost = match path.lost_at_start {
+            0 => String::new(),
+            count => format!(", of which {count} are lost"),
+        };
+        format!(", {} before the first that came{lost}", path.before)
+    });
     let by_restarts = (path.lost_by_restarts > 0)
         .then(|| format!(", {} lost by restarts", path.lost_by_restarts));
     let fell_back = (path.fell_back > 0).then(|| {
@@ -417,6 +423,7 @@ mod tests {
             stage: stage.into(),
             jobs,
             stopped,
+            broken_spans_s: Vec::new(),
         };
         let mut path = PathReport::default();
         assert_eq!(stage_anomalies(&path), "");

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use super::messages::Messages;
 use super::paths::Paths;
+use super::spans::Spans;
 use crate::figures::Durations;
 use crate::report::contents::{ChannelReport, TaskReport, TrackingReport};
 use crate::report::paths::PathReport;
@@ -52,8 +53,8 @@ struct Task {
     ended: bool,
     deadline_ns: Option<u64>,
     late: u64,
-    /// Time of the first late or skipped job.
-    broken_ns: Option<u64>,
+    /// Times at which jobs ended late or were skipped.
+    broken: Spans,
     worst_response_ns: u64,
     lateness: Durations,
     execution: Durations,
@@ -101,7 +102,7 @@ impl TraceFigures {
             OVERRUN => {
                 if let Some(task) = slot(&mut self.tasks, tracer, name) {
                     task.overruns = task.overruns.saturating_add(event.a.max(1));
-                    task.broken_ns.get_or_insert(clock.ns(event.ticks));
+                    task.broken.add(clock.ns(event.ticks));
                 }
             }
             SENT => self.messages.sent(tracer, &name),
@@ -110,7 +111,7 @@ impl TraceFigures {
             SIGNAL => self.signal(tracer, name, f64::from_bits(event.a)),
             DELIVERED => self.paths.take(tracer, name, event, clock),
             FELL_BACK => self.paths.fell_back(tracer, name, event, clock),
-            STAGE_OVERRAN => self.paths.overran(tracer, name, event),
+            STAGE_OVERRAN => self.paths.overran(tracer, name, event, clock),
             ENDPOINT => self.paths.at_devices(tracer, name, event, clock),
             CAME_EARLY => self.paths.came_early(tracer, name, event),
             PROMISED => self.paths.promised(tracer, name, event),
@@ -151,7 +152,7 @@ impl TraceFigures {
                 .is_some_and(|deadline| response_ns > deadline);
             task.late += u64::from(late);
             if late {
-                task.broken_ns.get_or_insert(release_ns);
+                task.broken.add(clock.ns(event.b));
             }
         }
     }
@@ -184,7 +185,12 @@ impl TraceFigures {
         }
     }
 
-    /// TraceFigures of a partition are missing from here to the next.
+    /// Partition `partition` announced at that time that it is up.
+    pub(super) fn up(&mut self, partition: usize, at_ns: u64) {
+        self.paths.up(partition, at_ns);
+    }
+
+    /// Events of a partition are missing from here to the next.
     pub(super) fn gap(&mut self, partition: usize) {
         self.paths.gap(partition);
     }
@@ -223,7 +229,7 @@ impl TraceFigures {
             overruns: task.overruns,
             deadline_ns: task.deadline_ns,
             late: task.late,
-            broken_s: task.broken_ns.map(|ns| ns as f64 / 1e9),
+            broken_spans_s: task.broken.seconds(),
             unserved: task.unserved(end_ns),
             newest_s: task.newest_ns as f64 / 1e9,
             worst_response_ns: task.worst_response_ns,

@@ -16,8 +16,7 @@ use crate::report::contents::{PartitionReport, Report, TaskReport};
 use crate::report::executing::{ExecutingReport, at_the_end};
 use crate::report::faults::FaultReport;
 use crate::report::injection::Injections;
-use crate::report::paths::PathReport;
-use crate::report::stages::EarlyReport;
+use crate::report::path_verdict::path_findings;
 use crate::run::Ended;
 
 /// Silence after which a partition hangs, if the description names no heartbeat; seconds.
@@ -27,7 +26,7 @@ const SILENCE_S: f64 = 0.5;
 const HOST_SILENCE_S: f64 = 5.0;
 
 /// Time that a partition without a heartbeat may take to start again, if it announces that it is up: Linux boots in about a second.
-const START_S: f64 = 4.0;
+pub(super) const START_S: f64 = 4.0;
 
 /// Name of the finding about a partition without guarantees, as a part of the partition.
 const UNJUDGED: &str = "guarantees";
@@ -59,7 +58,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn injected(self, is_injected: bool) -> Self {
+    pub(super) fn injected(self, is_injected: bool) -> Self {
         Self {
             is_injected,
             ..self
@@ -121,7 +120,7 @@ pub(crate) fn judge(report: &Report, manifest: &Manifest) -> Verdict {
         _ => Some(task.clone()),
     });
     findings.extend(tasks.filter_map(|task| {
-        let is_injected = injections.precedes(&task.partition, task.broken_s);
+        let is_injected = is_task_injected(&task, &injections, report.length_s);
         let found = task_finding(&task, &report.executing)?;
         Some(found.injected(is_injected))
     }));
@@ -135,7 +134,7 @@ pub(crate) fn judge(report: &Report, manifest: &Manifest) -> Verdict {
         })
         .filter_map(|one| {
             let found = unjudged(report, one, &manifest.paths)?;
-            Some(found.injected(injections.precedes(&one.name, None)))
+            Some(found.injected(injections.came(&one.name)))
         })
         .collect();
     findings.extend(unjudged);
@@ -143,24 +142,6 @@ pub(crate) fn judge(report: &Report, manifest: &Manifest) -> Verdict {
         is_untimed: report.kind == Kind::Emulated,
         ..sort(findings, manifest)
     }
-}
-
-/// Returns what a path has broken.
-fn path_findings(
-    report: &Report,
-    path: &PathReport,
-    injections: &Injections<'_>,
-) -> impl Iterator<Item = Finding> + use<> {
-    let subject = format!("{}/{}", path.partition, path.name);
-    let mut broken = path.broken(report.kind != Kind::Emulated);
-    if path.delivered == 0
-        && let Some(first) = broken.first_mut()
-    {
-        first.push_str(&at_the_end(&report.executing, &path.partition));
-    }
-    let is_injected = injections.precedes(&path.partition, path.broken_s);
-    let broken = broken.into_iter();
-    broken.map(move |what| finding(&subject, what).injected(is_injected))
 }
 
 /// Returns a finding if no guarantee shows whether the programs of a partition on the kernel, or of a Linux without the agent,
@@ -197,7 +178,7 @@ fn unjudged(
     })
 }
 
-fn finding(subject: &str, what: impl Into<String>) -> Finding {
+pub(super) fn finding(subject: &str, what: impl Into<String>) -> Finding {
     Finding {
         subject: subject.into(),
         what: what.into(),
@@ -349,6 +330,18 @@ fn untimed(task: &TaskReport, length_s: f64) -> Option<TaskReport> {
     })
 }
 
+/// Returns `true` if a requested fault caused all that a task has broken.
+fn is_task_injected(task: &TaskReport, injections: &Injections<'_>, length_s: f64) -> bool {
+    let name = &task.partition;
+    let is_broken = task.late > 0 || task.overruns > 0;
+    let silent_s = length_s - task.newest_s;
+    let is_stopped = match task.unserved {
+        0 => task.jobs > 0 || injections.came(name),
+        releases => injections.stopped(name, task.newest_s, silent_s / releases as f64),
+    };
+    is_stopped && (!is_broken || injections.explain(name, &task.broken_spans_s))
+}
+
 fn task_finding(task: &TaskReport, executing: &[ExecutingReport]) -> Option<Finding> {
     let subject = format!("{}/{}", task.partition, task.name);
     let late = (task.late > 0).then(|| {
@@ -383,78 +376,6 @@ fn task_finding(task: &TaskReport, executing: &[ExecutingReport]) -> Option<Find
     (!all.is_empty()).then(|| finding(&subject, all.join("; ")))
 }
 
-impl PathReport {
-    /// The promises about it that were broken or could not be judged; those about time only if `timed`.
-    #[must_use]
-    pub fn broken(&self, timed: bool) -> Vec<String> {
-        let Some(bound_ns) = self.bound_ns else {
-            return Vec::new();
-        };
-        let mut broken = Vec::new();
-        let all = self.delivered.saturating_add(self.lost);
-        if all == 0 {
-            broken.push("no message came through it, so its bound could not be judged".into());
-        }
-        if self.late > 0 && timed {
-            broken.push(format!(
-                "{} of {} took longer than the bound of {}; the longest took {}",
-                self.late,
-                counted(self.delivered, "message"),
-                duration(bound_ns),
-                duration(self.delay.max_ns)
-            ));
-        }
-        let admitted = self.loss_bound.unwrap_or(1.0);
-        if self.lost as f64 > admitted * all.max(1) as f64 {
-            broken.push(format!(
-                "lost {} of {}; {} % are admitted",
-                self.lost,
-                counted(all, "message"),
-                (1e4 * admitted).round() / 100.0
-            ));
-        }
-        broken.extend(self.slow().filter(|_| timed && all > 0));
-        let out_s = self.out_s.filter(|out_s| *out_s > START_S);
-        if let (Some(out_s), Some(_), true) = (out_s, self.required_rate, timed) {
-            broken.push(format!(
-                "no message came through it in the {out_s:.3} s after the newest restart of one of its partitions"
-            ));
-        }
-        // A budget is a time, too.
-        broken.extend(self.overruns.iter().filter(|_| timed).map(|one| {
-            let stopped = if one.stopped {
-                ", which stopped the pipe"
-            } else {
-                ""
-            };
-            let jobs = counted(one.jobs, "job");
-            format!(
-                "{jobs} of stage {} of {} overran the budget{stopped}",
-                one.stage, one.partition
-            )
-        }));
-        let promised = self.early.iter().filter(|one| !one.is_port);
-        broken.extend(promised.map(EarlyReport::sentence));
-        broken
-    }
-
-    /// Returns a finding if the required rate is missed, over the whole time from its first message to the run's end. The first and the
-    /// last message may lie outside, and a source may begin late or pause for a tenth of the time.
-    fn slow(&self) -> Option<String> {
-        const EDGES: f64 = 2.0;
-        const PAUSES: f64 = 0.1;
-        let required = self.required_rate?;
-        let expected =
-            required * (1.0 - self.loss_bound.unwrap_or(0.0)) * (1.0 - PAUSES) * self.span_s;
-        (self.delivered as f64 + EDGES < expected).then(|| {
-            format!(
-                "carried {:.1} of the required {required:.1} messages per second",
-                self.delivered as f64 / self.span_s.max(1e-9)
-            )
-        })
-    }
-}
-
 /// Divides findings into those that decide and those that do not. Paths of one pipe share its stages: equal findings are one.
 fn sort(mut findings: Vec<Finding>, manifest: &Manifest) -> Verdict {
     let mut seen = BTreeSet::new();
@@ -480,7 +401,6 @@ fn covers(name: &str, subject: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::OverrunReport;
 
     #[test]
     fn a_waiver_of_a_partition_covers_its_parts_and_no_other_partition() {
@@ -493,71 +413,6 @@ mod tests {
         }
         assert!(!covers("control/filter", "control"));
         assert!(!covers("control/filter", "control/filter-2"));
-    }
-
-    fn path() -> PathReport {
-        PathReport {
-            partition: "control".into(),
-            name: "steering".into(),
-            delivered: 398,
-            bound_ns: Some(1000),
-            loss_bound: Some(0.0),
-            required_rate: Some(400.0),
-            span_s: 1.0,
-            ..PathReport::default()
-        }
-    }
-
-    #[test]
-    fn a_path_keeps_its_guarantees_or_names_each_that_it_broke() {
-        assert_eq!(path().broken(true), Vec::<String>::new());
-        let slow = PathReport {
-            delivered: 8,
-            ..path()
-        };
-        assert_eq!(
-            slow.broken(true),
-            ["carried 8.0 of the required 400.0 messages per second"]
-        );
-        assert!(slow.broken(false).is_empty());
-        let lossy = PathReport { lost: 1, ..path() };
-        assert_eq!(
-            lossy.broken(true),
-            ["lost 1 of 399 messages; 0 % are admitted"]
-        );
-        let silent = PathReport {
-            delivered: 0,
-            ..path()
-        };
-        assert_eq!(silent.broken(true).len(), 1, "{:?}", silent.broken(true));
-        let late = PathReport { late: 2, ..path() };
-        assert!(
-            late.broken(true)[0]
-                .starts_with("2 of 398 messages took longer than the bound of 1 us")
-        );
-        let overran = PathReport {
-            overruns: vec![OverrunReport {
-                jobs: 1,
-                ..OverrunReport::default()
-            }],
-            ..path()
-        };
-        let out = |out_s| PathReport {
-            out_s: Some(out_s),
-            ..path()
-        };
-        assert_eq!(out(1.0).broken(true), Vec::<String>::new(), "it starts");
-        assert_eq!(out(5.0).broken(true).len(), 1, "nothing since a restart");
-        assert_eq!(overran.broken(true).len(), 1);
-        assert!(overran.broken(false).is_empty());
-        assert!(
-            PathReport {
-                bound_ns: None,
-                ..slow
-            }
-            .broken(true)
-            .is_empty()
-        );
     }
 
     #[test]
@@ -707,11 +562,14 @@ mod tests {
         let partition = PartitionReport {
             name: "control".into(),
             state: "up".into(),
-            last_sign_s: Some(1.0),
+            since_s: 0.6,
+            ups_s: vec![0.01, 0.6],
+            last_sign_s: Some(3.0),
             ..PartitionReport::default()
         };
         let report = Report {
             partitions: vec![partition],
+            length_s: 3.0,
             faults,
             tasks,
             ..report()
@@ -755,7 +613,7 @@ mod tests {
             jobs: 100,
             late: 1,
             deadline_ns: Some(1000),
-            broken_s: Some(broken_s),
+            broken_spans_s: vec![[broken_s; 2]],
             ..TaskReport::default()
         };
         let both = || vec![requested.clone(), failure.clone()];
@@ -781,10 +639,23 @@ mod tests {
             let verdict = judged(with(other.clone()), vec![]);
             assert_eq!(verdict.broken.len(), 1, "{other:?}");
         }
-        assert!(
-            !judged(both(), vec![late(0.4)]).pass,
-            "late before the fault"
-        );
+        for (at_s, when) in [(0.4, "before the fault"), (1.6, "long after it")] {
+            assert!(!judged(both(), vec![late(at_s)]).pass, "late {when}");
+        }
+        let twice = TaskReport {
+            broken_spans_s: vec![[0.502; 2], [1.6; 2]],
+            ..late(0.502)
+        };
+        assert!(!judged(both(), vec![twice]).pass, "late once more");
+        // It stopped with the fault, or long after it.
+        let stopped = |newest_s| TaskReport {
+            late: 0,
+            unserved: 100,
+            newest_s,
+            ..late(0.5)
+        };
+        assert!(judged(both(), vec![stopped(0.499)]).pass);
+        assert!(!judged(both(), vec![stopped(1.6)]).pass);
         assert!(
             !judged(vec![], vec![late(0.4)]).pass,
             "no requested fault came"

@@ -303,6 +303,7 @@ impl<'m> Course<'m> {
             Sight::Event { .. }
             | Sight::Record { .. }
             | Sight::Gap { .. }
+            | Sight::Up { .. }
             | Sight::Unseen { .. } => {}
         }
     }
@@ -388,7 +389,8 @@ impl<'m> Course<'m> {
         for (channel, built) in channels {
             fill_from_buffer(channel, built, |pa| self.ram.read(pa));
         }
-        for partition in &mut report.partitions {
+        for (index, partition) in report.partitions.iter_mut().enumerate() {
+            partition.ups_s = recording.ups_s(index);
             let of_partition = report
                 .faults
                 .iter()
