@@ -135,6 +135,7 @@ extern "C" fn record(_: u64) -> ! {
     let mut last_report = clock::now();
     loop {
         CORE.threads.sleep_until(clock::now() + pause);
+        profile::note_budgets();
         recorder.look();
         planner::look_after_others();
         shell.poll(&timing);
