@@ -9,7 +9,7 @@ use bulkhead_formats::region::Range;
 use bulkhead_model::system::{Image, PartitionId, Program, System};
 use zerocopy::FromBytes;
 
-use crate::boot_memory::BootMemory;
+use crate::boot_memory::{BootMemory, SchedulerProgram};
 use crate::cores::{self, CoreMap};
 use crate::device_tree;
 use crate::error::PlanError;
@@ -257,8 +257,12 @@ impl StartBuilder<'_> {
             let help = format!("`partition.{name}.memory = \"{} KiB\"` or more", kib(least));
             return Err(PlanError::new("boot-memory", message, &help).at(&partition.span));
         }
-        let standard = |number| is(number, "bulkhead-scheduler");
-        let Some((number, [needed, there])) = boot.crowded_scheduler(standard) else {
+        let program_of = |number| match partition.pipe_functions.is_empty() {
+            _ if is(number, "bulkhead-scheduler") => SchedulerProgram::Threads,
+            true => SchedulerProgram::Foreign,
+            false => SchedulerProgram::Pipes,
+        };
+        let Some((number, [needed, there])) = boot.crowded_scheduler(program_of) else {
             return Ok(());
         };
         let (Some(component), page) = (components.get(number), bulkhead_abi::PAGE_SIZE) else {
