@@ -307,7 +307,7 @@ struct SchedulerPages {
 }
 
 impl SchedulerPages {
-    /// What each scheduler takes for the components of its core.
+    /// Counts the pages that each scheduler takes for the components of its core.
     fn of_components(
         archive: Checked<'_>,
         scheduler: &Component<'_>,
@@ -341,7 +341,7 @@ impl SchedulerPages {
         self.mapped += threads * stack;
     }
 
-    /// What `bulkhead-scheduler` takes for components that request VCPUs at run time.
+    /// Adds the pages that `bulkhead-scheduler` takes for components that request VCPUs at run time.
     fn add_requests(&mut self, archive: Checked<'_>, timing: &TimingData<'_>) {
         if !archive.components().any(|one| one.owns(Part::Admission)) {
             return;
@@ -352,7 +352,7 @@ impl SchedulerPages {
         }
     }
 
-    /// What `bulkhead-pipes` takes for stages, recorder, planner and device.
+    /// Adds the pages that `bulkhead-pipes` takes for stages, recorder, planner and device.
     fn add_pipes(&mut self, scheduler: &Component<'_>, timing: &TimingData<'_>) {
         let core = scheduler.wiring.core;
         let stages = timing.stages.iter();
@@ -383,7 +383,7 @@ impl SchedulerPages {
         self.add_device(&here, timing);
     }
 
-    /// The bottom half of its device, the threads that scatter and gather there, and the memory of a network card.
+    /// Adds the bottom half of its device, the threads that scatter and gather there, and the memory of a network card.
     fn add_device(&mut self, here: &[&Stage], timing: &TimingData<'_>) {
         let of_stages = here.iter().any(|stage| {
             let [source, sink] = stage.endpoints();

@@ -102,6 +102,10 @@ fn paths(system: &System, pipe: &Pipe) -> Vec<PathManifest> {
             Some(Flow::Throughput(rate)) if is_recorded(path) => Some(rate.0 as f64 / 1e6),
             _ => None,
         },
+        is_periodic: matches!(
+            pipe.places[path.head].source.as_deref(),
+            None | Some("timer")
+        ) && is_recorded(path),
     };
     solved.paths.iter().map(path).collect()
 }

@@ -246,6 +246,9 @@ pub struct PathManifest {
     pub loss: f64,
     /// Messages per second that are required, if any are.
     pub throughput: Option<f64>,
+    /// A timer releases its first stage, and no command stops it unrecorded: messages leave it as long as it runs.
+    #[serde(default)]
+    pub is_periodic: bool,
 }
 
 /// A stage of a pipe.

@@ -6,7 +6,7 @@ use crate::report::executing::at_the_end;
 use crate::report::injection::Injections;
 use crate::report::paths::PathReport;
 use crate::report::stages::EarlyReport;
-use crate::report::verdict::{Finding, START_S, finding};
+use crate::report::verdict::{Finding, START_S, finding, longest_silence};
 
 /// A broken promise, and what tells whether a requested fault caused it.
 struct Breach {
@@ -14,7 +14,7 @@ struct Breach {
     evidence: Evidence,
 }
 
-/// What tells whether a requested fault caused a broken promise.
+/// Evidence by which a requested fault is found to have caused a broken promise or not.
 enum Evidence {
     /// Messages were late or lost in the path's spans of time.
     Spans,
@@ -130,8 +130,12 @@ impl PathReport {
         let out_s = self.out_s.filter(|out_s| *out_s > START_S);
         if let (Some(out_s), Some(_), true) = (out_s, self.required_rate, timed) {
             let what = format!(
-                "no message came through it in the {out_s:.3} s after the newest restart of one of its partitions"
+                "no message came through it in the {out_s:.3} s after a restart of one of its partitions"
             );
+            add(Evidence::Silence, what);
+        }
+        if let Some(silent_s) = self.silent_s.filter(|_| self.is_silent(timed)) {
+            let what = format!("no message came through it in the last {silent_s:.3} s");
             add(Evidence::Silence, what);
         }
         // A budget is a time, too.
@@ -152,6 +156,16 @@ impl PathReport {
             add(Evidence::Foreign, EarlyReport::sentence(one));
         }
         breaches
+    }
+
+    /// Returns `true` if a path with a periodic source has stopped: it was silent for much longer than between its messages.
+    fn is_silent(&self, timed: bool) -> bool {
+        const GAPS: f64 = 8.0;
+        let [first_s, last_s] = self.between_s.unwrap_or_default();
+        let gaps = self.delivered.saturating_sub(1).max(1) as f64;
+        let longest = longest_silence(if timed { Kind::Virtual } else { Kind::Emulated });
+        let admitted_s = longest + GAPS * (last_s - first_s) / gaps;
+        self.silent_s.is_some_and(|silent_s| silent_s > admitted_s)
     }
 
     /// Returns a finding if the required rate is missed, over the whole time from its first message to the run's end without `down_s`
@@ -239,6 +253,22 @@ mod tests {
             .broken(true)
             .is_empty()
         );
+    }
+
+    #[test]
+    fn a_periodic_path_that_stops_is_named() {
+        let silent = |silent_s| PathReport {
+            required_rate: None,
+            between_s: Some([0.0, 1.0]),
+            silent_s: Some(silent_s),
+            ..path()
+        };
+        assert_eq!(silent(0.4).broken(true), Vec::<String>::new());
+        assert_eq!(
+            silent(2.0).broken(true),
+            ["no message came through it in the last 2.000 s"]
+        );
+        assert!(silent(2.0).broken(false).is_empty());
     }
 
     #[test]

@@ -16,6 +16,8 @@ use crate::watch::Clock;
 
 /// Prefix of the channels over which a partition requests stages of run-time pipes; descriptions have no such names.
 const REQUESTS: &str = "typed.";
+/// Time after which a message must have left a path that was deployed at run time, nanoseconds.
+const DUE_NS: u64 = 500_000_000;
 /// Paths kept of a partition.
 const MOST_PATHS: usize = 32;
 /// Restarts kept of a partition.
@@ -70,9 +72,13 @@ pub struct PathReport {
     /// Greatest age of what such a job read, nanoseconds.
     #[serde(default)]
     pub oldest_ns: u64,
-    /// Seconds from the newest restart of one of its partitions to the end of the run, if no message left it since.
+    /// Seconds from the first restart of one of its partitions after the last message to the end of the run, or, if longer, from a
+    /// restart to the next message.
     #[serde(default)]
     pub out_s: Option<f64>,
+    /// Seconds from the last message to the end of the run, of a path with a periodic source.
+    #[serde(default)]
+    pub silent_s: Option<f64>,
     /// Stages of the pipe, wherever they run, of which jobs needed more than their budget.
     #[serde(default)]
     pub overruns: Vec<OverrunReport>,
@@ -105,6 +111,8 @@ pub(super) struct Paths {
     stages: Stages,
     /// Bounds that partitions have reported at run time, which replace those of the description: by partition, pipe and number.
     promised: BTreeMap<(usize, String, u64), PathManifest>,
+    /// When, nanoseconds.
+    promised_ns: BTreeMap<(usize, String, u64), u64>,
     /// Pipes that a command stopped, or the restart of a partition: their rates over the whole run say nothing.
     stopped: BTreeSet<(usize, String)>,
     /// Times at which partitions failed and were started anew, nanoseconds.
@@ -123,6 +131,8 @@ struct Path {
     lost_by_restarts: u64,
     /// Time between messages in which a partition started anew.
     outage_ns: u64,
+    /// Longest time from such a start to the next message.
+    longest_out_ns: u64,
     late: u64,
     /// Times at which messages left that were late or came after a lost one.
     broken: Spans,
@@ -175,7 +185,7 @@ impl Paths {
     }
 
     /// Partition `tracer` promises a path from now on; with a bound of nothing, what is described of the pipe again.
-    pub(super) fn promised(&mut self, tracer: usize, name: String, event: &Event) {
+    pub(super) fn promised(&mut self, tracer: usize, name: String, event: &Event, clock: &Clock) {
         if event.a == 0 {
             let of_pipe =
                 |(partition, pipe, _): &(usize, String, u64)| *partition == tracer && *pipe == name;
@@ -199,8 +209,11 @@ impl Paths {
             bound_ns: event.a,
             loss: f64::from(event.sequence) / 1e6,
             throughput: None,
+            is_periodic: false,
         };
         self.promised.insert(key.clone(), path);
+        let at_ns = clock.ns(event.ticks);
+        self.promised_ns.entry(key.clone()).or_insert(at_ns);
         self.newest.insert(tracer, key);
     }
 
@@ -248,22 +261,12 @@ impl Paths {
         stages.chain([tracer])
     }
 
-    /// Returns `true` if a partition with a part in the pipe started anew within that time.
-    fn has_restarted(&self, within: RangeInclusive<u64>, tracer: usize, name: &str) -> bool {
-        self.newest_restart(within, tracer, name).is_some()
-    }
-
-    /// Returns the time of the newest of these restarts.
-    fn newest_restart(
-        &self,
-        within: RangeInclusive<u64>,
-        tracer: usize,
-        name: &str,
-    ) -> Option<u64> {
+    /// Returns the first time within that time at which a partition with a part in the pipe started anew.
+    fn first_restart(&self, within: RangeInclusive<u64>, tracer: usize, name: &str) -> Option<u64> {
         let restarts = self.restarts.iter();
         let of_pipe = restarts.filter(|(one, _)| self.takes_part(**one, tracer, name));
         let times = of_pipe.flat_map(|(_, times)| times);
-        times.copied().filter(|time| within.contains(time)).max()
+        times.copied().filter(|time| within.contains(time)).min()
     }
 
     /// Partition `partition` announced at that time that it is up.
@@ -367,7 +370,7 @@ impl Paths {
         }
         let at = clock.ns(event.ticks);
         let since = self.seen.get(&key).map_or(at, |path| path.entered_ns);
-        let restarted = self.has_restarted(since..=at, tracer, &key.1);
+        let restart = self.first_restart(since..=at, tracer, &key.1);
         let path = self.seen.entry(key).or_default();
         let delay = clock.ns(event.ticks.saturating_sub(event.a));
         if path.delivered == 0 {
@@ -378,7 +381,8 @@ impl Paths {
             // A smaller number is a new start's.
             let missing = event.sequence.checked_sub(path.newest.saturating_add(1));
             let missing = u64::from(missing.unwrap_or(0));
-            if restarted {
+            if let Some(restart) = restart {
+                path.longest_out_ns = path.longest_out_ns.max(at.saturating_sub(restart));
                 path.lost_by_restarts += missing;
                 path.outage_ns += at.saturating_sub(path.last_ns);
             } else {
@@ -447,6 +451,22 @@ impl Paths {
             let key = (*partition, path.pipe.clone(), path.number);
             !self.seen.contains_key(&key)
         });
+        // Promised at run time.
+        let deployed = self.promised.iter().filter(|((tracer, name, number), _)| {
+            let key = (*tracer, name.clone(), *number);
+            let is_static = self
+                .description
+                .iter()
+                .any(|(one, path)| one == tracer && path.pipe == *name);
+            let begun = self.promised_ns.get(&key).copied();
+            let is_due = begun.is_none_or(|begun| end_ns > begun.saturating_add(DUE_NS));
+            let is_unseen = !self.seen.contains_key(&key) && !self.is_stopped(*tracer, name);
+            !is_static && is_unseen && is_due
+        });
+        let deployed = deployed.map(|((tracer, name, number), path)| {
+            let who = names.get(*tracer).map_or("", String::as_str);
+            self.with_stages(report(who, name, Some(path)), *tracer, *number)
+        });
         let unseen = unseen.map(|(tracer, path)| {
             let report = report(&path.partition, &path.pipe, Some(path));
             self.with_stages(report, *tracer, path.number)
@@ -455,9 +475,13 @@ impl Paths {
             let current = self.in_force(*partition, name, *number);
             let who = names.get(*partition).map_or("", String::as_str);
             let span = path.last_ns.saturating_sub(path.first_ns) as f64 / 1e9;
-            // Nothing has left since the newest restart.
-            let out_since = self.newest_restart(path.entered_ns..=end_ns, *partition, name);
-            let out_s = out_since.map(|since| end_ns.saturating_sub(since) as f64 / 1e9);
+            // Nothing has left since that restart.
+            let out_since = self.first_restart(path.entered_ns..=end_ns, *partition, name);
+            let out_ns = out_since.map_or(0, |since| end_ns.saturating_sub(since));
+            let out_ns = out_ns.max(path.longest_out_ns);
+            let out_s = (out_ns > 0).then_some(out_ns as f64 / 1e9);
+            let silent_ns = end_ns.saturating_sub(path.last_ns);
+            let is_periodic = current.is_some_and(|path| path.is_periodic);
             let is_stopped = self.is_stopped(*partition, name);
             let lost_at_start = self.lost_at_start(*partition, name, path);
             let mut broken = Spans::default();
@@ -488,11 +512,13 @@ impl Paths {
                     .filter(|_| !is_stopped)
                     .and_then(|path| path.throughput),
                 out_s: out_s.filter(|_| !is_stopped),
+                silent_s: (is_periodic && !is_stopped && out_since.is_none())
+                    .then_some(silent_ns as f64 / 1e9),
                 ..report(who, name, current)
             };
             self.with_stages(report, *partition, *number)
         });
-        seen.chain(unseen).collect()
+        seen.chain(unseen).chain(deployed).collect()
     }
 }
 
@@ -526,6 +552,7 @@ mod tests {
             bound_ns: 1000,
             loss: 0.25,
             throughput: Some(100.0),
+            is_periodic: true,
         };
         Paths {
             description: vec![(0, current)],
@@ -585,7 +612,7 @@ mod tests {
         };
         for (name, bound) in [("steering", 500), ("extra", 2000)] {
             let event = promised_event(EventKind::Promised, 100_000, bound, name);
-            paths.promised(0, name.into(), &event);
+            paths.promised(0, name.into(), &event, &Clock::new(1_000_000_000));
             for (end, function) in (0..).zip(["first", "last"]) {
                 let event = promised_event(EventKind::PathEnd, end, 50_000_000, function);
                 paths.path_end(0, function.into(), &event);
@@ -603,7 +630,7 @@ mod tests {
         assert_eq!(report.required_rate, Some(50.0));
         // It runs by its description again.
         let event = promised_event(EventKind::Promised, 0, 0, "steering");
-        paths.promised(0, "steering".into(), &event);
+        paths.promised(0, "steering".into(), &event, &Clock::new(1_000_000_000));
         leave(&mut paths, 0x200, 4, [3000, 3900]);
         let [report] = paths
             .reports(&["control".into()], 0)
@@ -614,6 +641,7 @@ mod tests {
             0,
             "steering".into(),
             &promised_event(EventKind::Promised, 0, 500, ""),
+            &Clock::new(1_000_000_000),
         );
         paths.stop(0, 0, false);
         assert_eq!(paths.reports(&[], 0)[0].bound_ns, Some(1000));
@@ -653,6 +681,16 @@ mod tests {
             let other = report(times);
             assert_eq!((other.lost, other.lost_by_restarts), (38, 0), "{times:?}");
         }
+        // Restarts one after the other excuse no longer outage than one.
+        let mut paths = paths_over(["control", "linux", "control"]);
+        leave(&mut paths, 0x200, 1, [0, 900]);
+        for at in [1500, 3000, 6000] {
+            paths.stop(1, at, true);
+        }
+        let out_s = |paths: &Paths| paths.reports(&["control".into()], 9_500)[0].out_s;
+        assert_eq!(out_s(&paths), Some(8e-6));
+        leave(&mut paths, 0x200, 9, [9000, 9100]);
+        assert_eq!(out_s(&paths), Some(7.6e-6));
     }
 
     #[test]
@@ -717,11 +755,17 @@ mod tests {
                 b: 0x200,
                 name: name_field("steering"),
             };
-            paths.promised(1, "steering".into(), &event(EventKind::Promised, 1000, 0));
+            let clock = Clock::new(1_000_000_000);
+            paths.promised(
+                1,
+                "steering".into(),
+                &event(EventKind::Promised, 1000, 0),
+                &clock,
+            );
             let end = event(EventKind::PathEnd, 100_000_000, 1);
             paths.path_end(1, "emit".into(), &end);
             let delivered = event(EventKind::Delivered, 0, 1);
-            paths.take(1, "steering".into(), &delivered, &Clock::new(1_000_000_000));
+            paths.take(1, "steering".into(), &delivered, &clock);
             match restarts {
                 true => paths.stop(partition, 1, true),
                 false => paths.stopped(partition, "steering".into()),
@@ -732,6 +776,33 @@ mod tests {
             let rates = [0, 1, 2].map(|partition| of_run_time(partition, restarts));
             assert_eq!(rates, [None, None, Some(100.0)], "{restarts}");
         }
+    }
+
+    #[test]
+    fn a_periodic_pipe_that_falls_silent_and_a_deployed_one_without_messages_are_reported() {
+        let mut paths = paths();
+        leave(&mut paths, 0x200, 1, [0, 900]);
+        let silent = |paths: &Paths| paths.reports(&["control".into()], 10_900)[0].silent_s;
+        assert_eq!(silent(&paths), Some(1e-5));
+        paths.stopped(0, "steering".into());
+        assert_eq!(silent(&paths), None);
+        let promised = Event {
+            ticks: 1000,
+            kind: EventKind::Promised as u32,
+            sequence: 0,
+            a: 500,
+            b: 0x100,
+            name: name_field("extra"),
+        };
+        paths.promised(0, "extra".into(), &promised, &Clock::new(1_000_000_000));
+        let reports = |paths: &Paths, end_ns| paths.reports(&["control".into()], end_ns);
+        assert_eq!(reports(&paths, 10_900).len(), 1, "it has just begun");
+        let end_ns = 2 * DUE_NS;
+        let both = reports(&paths, end_ns);
+        assert_eq!(both.len(), 2);
+        assert_eq!((both[1].delivered, both[1].bound_ns), (0, Some(500)));
+        paths.stopped(0, "extra".into());
+        assert_eq!(reports(&paths, end_ns).len(), 1);
     }
 
     #[test]

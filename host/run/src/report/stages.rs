@@ -266,6 +266,7 @@ mod tests {
             bound_ns: 1000,
             loss: 0.0,
             throughput: None,
+            is_periodic: false,
         }
     }
 

@@ -51,6 +51,8 @@ struct Task {
     newest_ns: u64,
     /// The task has ended, or its partition was stopped.
     ended: bool,
+    /// Its partition was stopped since its last job, and may start anew.
+    is_down: bool,
     deadline_ns: Option<u64>,
     late: u64,
     /// Times at which jobs ended late or were skipped.
@@ -114,13 +116,14 @@ impl TraceFigures {
             STAGE_OVERRAN => self.paths.overran(tracer, name, event, clock),
             ENDPOINT => self.paths.at_devices(tracer, name, event, clock),
             CAME_EARLY => self.paths.came_early(tracer, name, event),
-            PROMISED => self.paths.promised(tracer, name, event),
+            PROMISED => self.paths.promised(tracer, name, event, clock),
             PATH_END => self.paths.path_end(tracer, name, event),
             TASK_BEGUN => {
                 if let Some(task) = slot(&mut self.tasks, tracer, name) {
                     task.period_ns = Some(clock.ns(event.a)).filter(|&period| period > 0);
                     task.newest_ns = clock.ns(event.b.max(event.ticks));
                     (task.newest_release_ns, task.ended) = (None, false);
+                    task.is_down = false;
                 }
             }
             TASK_ENDED => {
@@ -142,7 +145,7 @@ impl TraceFigures {
                 task.longest_gap_ns = task.longest_gap_ns.max(gap_ns);
             }
             task.newest_ns = task.newest_ns.max(clock.ns(event.b));
-            task.ended = false;
+            (task.ended, task.is_down) = (false, false);
             task.lateness.add(since(event.a, event.ticks));
             task.execution.add(since(event.ticks, event.b));
             let response_ns = since(event.a, event.b);
@@ -181,6 +184,7 @@ impl TraceFigures {
             .iter_mut()
             .filter(|((one, _), _)| *one == partition);
         for (_, task) in of_partition {
+            task.is_down = !task.ended || task.is_down;
             (task.newest_release_ns, task.ended) = (None, true);
         }
     }
@@ -188,6 +192,14 @@ impl TraceFigures {
     /// Partition `partition` announced at that time that it is up.
     pub(super) fn up(&mut self, partition: usize, at_ns: u64) {
         self.paths.up(partition, at_ns);
+        // A described task has to be served again.
+        let tasks = self.tasks.iter_mut();
+        let tasks = tasks.filter(|((one, _), task)| {
+            *one == partition && task.is_down && task.deadline_ns.is_some()
+        });
+        for (_, task) in tasks.filter(|(_, task)| task.newest_ns < at_ns) {
+            (task.newest_ns, task.ended, task.is_down) = (at_ns, false, false);
+        }
     }
 
     /// Events of a partition are missing from here to the next.
@@ -381,6 +393,34 @@ mod tests {
         stopped.stop(0, 0, true);
         assert_eq!(stopped.tasks(&[], 1_000_000_000)[0].unserved, 0);
         assert_eq!(events(&[begun, job]).tasks(&[], 20_000_000)[0].unserved, 0);
+    }
+
+    #[test]
+    fn a_described_task_is_served_again_after_a_restart() {
+        let clock = Clock::new(62_500_000);
+        let unserved = |up_ns: Option<u64>, jobs_after: &[Event]| {
+            let mut figures = TraceFigures::default();
+            let described = Task {
+                deadline_ns: Some(1_000_000),
+                ..Task::default()
+            };
+            figures.tasks.insert((0, "loop".into()), described);
+            for ticks in [62_500, 125_000] {
+                let job = event(EventKind::Job, "loop", ticks, ticks, ticks + 100);
+                figures.take(0, &job, &clock);
+            }
+            figures.stop(0, 3_000_000, true);
+            up_ns.into_iter().for_each(|at| figures.up(0, at));
+            jobs_after
+                .iter()
+                .for_each(|job| figures.take(0, job, &clock));
+            figures.tasks(&["control".into()], 1_000_000_000)[0].unserved
+        };
+        assert_eq!(unserved(None, &[]), 0, "it is down");
+        assert_eq!(unserved(Some(100_000_000), &[]), 900);
+        let late = 62_400_000;
+        let job = event(EventKind::Job, "loop", late, late, late + 100);
+        assert_eq!(unserved(Some(100_000_000), &[job]), 0);
     }
 
     #[test]

@@ -276,13 +276,16 @@ fn unannounced(
         return Some("never announced that it is up".into());
     }
     let since_s = partition.since_s;
+    if description.has_agent && !partition.announced {
+        return Some("had not announced that it is up by the end of the run".into());
+    }
     let is_expected = partition.announced || description.has_agent;
     (is_expected && length_s - since_s > START_S)
         .then(|| format!("did not announce that it is up since its start at {since_s:.3} s"))
 }
 
 /// Returns the silence after which a partition or a task has stopped, seconds.
-const fn longest_silence(kind: Kind) -> f64 {
+pub(super) const fn longest_silence(kind: Kind) -> f64 {
     match kind {
         Kind::Emulated => HOST_SILENCE_S,
         _ => SILENCE_S,
@@ -298,6 +301,11 @@ fn silence(
     let last = partition.last_sign_s.filter(|_| description.announces)?;
     let admitted = description.heartbeat_ns.map_or(0.0, |ns| 2e-9 * ns as f64);
     let silent = report.length_s - last;
+    if -silent > START_S {
+        return Some(format!(
+            "its sign of life claims the time {last:.3} s, which never came"
+        ));
+    }
     (silent > admitted.max(longest_silence(report.kind)))
         .then(|| format!("hangs: its last sign of life came at {last:.3} s"))
 }
@@ -659,6 +667,43 @@ mod tests {
         assert!(
             !judged(vec![], vec![late(0.4)]).pass,
             "no requested fault came"
+        );
+    }
+
+    #[test]
+    fn a_linux_that_is_not_up_at_the_end_and_a_false_sign_of_life_are_named() {
+        let linux = PartitionManifest {
+            kind: "linux".into(),
+            has_agent: true,
+            ..component(false)
+        };
+        let starting = |announced| PartitionReport {
+            name: "control".into(),
+            state: "starting".into(),
+            since_s: 0.5,
+            announced,
+            ..PartitionReport::default()
+        };
+        let found = |partition: &PartitionReport| {
+            let manifest = manifest();
+            partition_findings(&report(), &linux, partition, &manifest).map(|found| found.what)
+        };
+        let never = found(&starting(false)).expect("nothing of it could be judged");
+        assert!(never.starts_with("had not announced"), "{never}");
+        assert_eq!(found(&starting(true)), None, "it starts again");
+        let beating = PartitionManifest {
+            announces: true,
+            ..component(false)
+        };
+        let partition = |last| PartitionReport {
+            last_sign_s: Some(last),
+            ..starting(true)
+        };
+        assert_eq!(silence(&report(), &beating, &partition(1.2)), None);
+        let false_sign = silence(&report(), &beating, &partition(1e6)).expect("it never came");
+        assert!(
+            false_sign.starts_with("its sign of life claims"),
+            "{false_sign}"
         );
     }
 
