@@ -152,6 +152,9 @@ pub struct PartitionManifest {
     /// Deadlines of its tasks, nanoseconds from their release.
     #[serde(default)]
     pub deadlines: BTreeMap<String, u64>,
+    /// Bounds of the responses of these tasks that the analysis computes, nanoseconds.
+    #[serde(default)]
+    pub bounds: BTreeMap<String, u64>,
     /// Executable of what runs at EL1, if its symbols are at hand.
     #[serde(default)]
     pub program: Option<PathBuf>,

@@ -2,7 +2,7 @@
 //!
 //! `partition.P.…` (`up`, `epoch`, `restarts`, `faults`, `component-faults`, `worst-restart-ns`, `boot`, `steady`,
 //! `boot.CAUSE`, `steady.CAUSE`), `fault.P.CAUSE.ACTION`, `doorbell.P.CHANNEL.sent|dropped`,
-//! `channel.C.sent|received|lost|longest-delay-ns`, `task.P.TASK.jobs|overruns|latest-ns`,
+//! `channel.C.sent|received|lost|longest-delay-ns`, `task.P.TASK.jobs|overruns|latest-ns|longest-response-ns|bound-ns`,
 //! `follows.P.SIGNAL.samples|rms-thousandths` (of the signal's unit),
 //! `path.P.NAME.FIRST-LAST.delivered|lost|lost-by-restarts|before|lost-at-start|late|longest-ns|bound-ns|kept|fell-back|oldest-ns|overruns|early`,
 //! `path.P.NAME.FIRST-LAST.P.STAGE.overruns|stopped|downs|slowest-ns|assumed-ns` (`path.P.NAME` where the
@@ -185,10 +185,11 @@ fn add_task(figures: &mut Figures, task: &TaskReport) {
         ("jobs", task.jobs),
         ("overruns", task.overruns),
         ("latest-ns", task.lateness.max_ns),
+        ("longest-response-ns", task.worst_response_ns),
     ];
-    add(
-        figures,
-        &format!("task.{}.{}", task.partition, task.name),
-        &named,
-    );
+    let subject = format!("task.{}.{}", task.partition, task.name);
+    add(figures, &subject, &named);
+    if let Some(bound_ns) = task.bound_ns {
+        add(figures, &subject, &[("bound-ns", bound_ns)]);
+    }
 }

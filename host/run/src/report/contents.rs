@@ -195,6 +195,12 @@ pub struct TaskReport {
     /// Jobs that ended later.
     #[serde(default)]
     pub late: u64,
+    /// Bound of the response that the analysis computes, nanoseconds.
+    #[serde(default)]
+    pub bound_ns: Option<u64>,
+    /// Jobs that took longer from their release to their end.
+    #[serde(default)]
+    pub beyond: u64,
     /// Spans of time in which jobs ended late or were skipped, seconds of the machine's clock.
     #[serde(default)]
     pub broken_spans_s: Vec<[f64; 2]>,

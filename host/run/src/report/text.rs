@@ -289,9 +289,13 @@ fn device_facts(one: &DeviceReport) -> String {
 }
 
 fn tasks_text(tasks: &[TaskReport], kind: Kind) -> String {
+    // Columns of a row about responses.
+    const RESPONSE: usize = 3;
+    const MAX: usize = 7;
+    const BOUND: usize = 9;
     let time = format!("[us, {kind}]");
     let head = [
-        "task", "jobs", "overruns", "", "min", "avg", "p99", "max", "jitter", &time,
+        "task", "jobs", "overruns", "", "min", "avg", "p99", "max", "jitter", "bound", &time,
     ];
     let rows = tasks.iter().flat_map(|task| {
         let name = format!("{}/{}", task.partition, task.name);
@@ -327,6 +331,13 @@ fn tasks_text(tasks: &[TaskReport], kind: Kind) -> String {
             ]
         };
         let counts = [task.jobs.to_string(), task.overruns.to_string()];
+        let response = task.bound_ns.map(|bound_ns| {
+            let mut row = vec![String::new(); BOUND];
+            row[RESPONSE] = "release to finish".into();
+            row[MAX] = us(task.worst_response_ns);
+            row.push(self::us(bound_ns));
+            row
+        });
         [
             spread(name, counts, "release to start", &task.lateness),
             spread(
@@ -336,6 +347,8 @@ fn tasks_text(tasks: &[TaskReport], kind: Kind) -> String {
                 &task.execution,
             ),
         ]
+        .into_iter()
+        .chain(response)
     });
     table(&head, rows)
 }

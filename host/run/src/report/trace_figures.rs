@@ -55,6 +55,9 @@ struct Task {
     is_down: bool,
     deadline_ns: Option<u64>,
     late: u64,
+    /// Bound of the analysis.
+    bound_ns: Option<u64>,
+    beyond: u64,
     /// Times at which jobs ended late or were skipped.
     broken: Spans,
     worst_response_ns: u64,
@@ -153,8 +156,10 @@ impl TraceFigures {
             let late = task
                 .deadline_ns
                 .is_some_and(|deadline| response_ns > deadline);
+            let beyond = task.bound_ns.is_some_and(|bound| response_ns > bound);
             task.late += u64::from(late);
-            if late {
+            task.beyond += u64::from(beyond);
+            if late || beyond {
                 task.broken.add(clock.ns(event.b));
             }
         }
@@ -241,6 +246,8 @@ impl TraceFigures {
             overruns: task.overruns,
             deadline_ns: task.deadline_ns,
             late: task.late,
+            bound_ns: task.bound_ns,
+            beyond: task.beyond,
             broken_spans_s: task.broken.seconds(),
             unserved: task.unserved(end_ns),
             newest_s: task.newest_ns as f64 / 1e9,
@@ -282,6 +289,7 @@ fn tasks(manifest: &Manifest) -> ByName<Task> {
         deadlines.map(move |(name, &deadline_ns)| {
             let task = Task {
                 deadline_ns: Some(deadline_ns),
+                bound_ns: partition.bounds.get(name).copied(),
                 ..Task::default()
             };
             ((index, name.clone()), task)
@@ -393,6 +401,25 @@ mod tests {
         stopped.stop(0, 0, true);
         assert_eq!(stopped.tasks(&[], 1_000_000_000)[0].unserved, 0);
         assert_eq!(events(&[begun, job]).tasks(&[], 20_000_000)[0].unserved, 0);
+    }
+
+    #[test]
+    fn jobs_beyond_the_bound_of_the_analysis_are_counted() {
+        let clock = Clock::new(62_500_000);
+        let mut figures = TraceFigures::default();
+        let described = Task {
+            deadline_ns: Some(1_000_000),
+            bound_ns: Some(2000),
+            ..Task::default()
+        };
+        figures.tasks.insert((0, "loop".into()), described);
+        for end in [1125, 1126] {
+            let job = event(EventKind::Job, "loop", 1010, 1000, end);
+            figures.take(0, &job, &clock);
+        }
+        let task = figures.tasks(&["control".into()], 0).swap_remove(0);
+        assert_eq!((task.late, task.beyond, task.bound_ns), (0, 1, Some(2000)));
+        assert_eq!(task.broken_spans_s.len(), 1);
     }
 
     #[test]

@@ -333,6 +333,7 @@ fn untimed(task: &TaskReport, length_s: f64) -> Option<TaskReport> {
     let is_over = length_s - task.newest_s > HOST_SILENCE_S;
     is_over.then(|| TaskReport {
         late: 0,
+        beyond: 0,
         overruns: 0,
         ..task.clone()
     })
@@ -341,7 +342,7 @@ fn untimed(task: &TaskReport, length_s: f64) -> Option<TaskReport> {
 /// Returns `true` if a requested fault caused all that a task has broken.
 fn is_task_injected(task: &TaskReport, injections: &Injections<'_>, length_s: f64) -> bool {
     let name = &task.partition;
-    let is_broken = task.late > 0 || task.overruns > 0;
+    let is_broken = task.late > 0 || task.beyond > 0 || task.overruns > 0;
     let silent_s = length_s - task.newest_s;
     let is_stopped = match task.unserved {
         0 => task.jobs > 0 || injections.came(name),
@@ -361,6 +362,15 @@ fn task_finding(task: &TaskReport, executing: &[ExecutingReport]) -> Option<Find
             duration(task.worst_response_ns)
         )
     });
+    let beyond = (task.beyond > 0).then(|| {
+        format!(
+            "{} of {} took longer than the bound of {}; the longest response took {}",
+            task.beyond,
+            counted(task.jobs, "job"),
+            duration(task.bound_ns.unwrap_or(0)),
+            duration(task.worst_response_ns)
+        )
+    });
     let overran = (task.overruns > 0).then(|| {
         format!(
             "{} came late by whole periods or were skipped",
@@ -377,7 +387,8 @@ fn task_finding(task: &TaskReport, executing: &[ExecutingReport]) -> Option<Find
             at_the_end(executing, &task.partition)
         )
     });
-    let all: Vec<_> = [late, overran, stopped, unseen]
+    // A job after its deadline is beyond its bound, too.
+    let all: Vec<_> = [late.or(beyond), overran, stopped, unseen]
         .into_iter()
         .flatten()
         .collect();
@@ -437,6 +448,10 @@ mod tests {
             },
             TaskReport {
                 overruns: 1,
+                ..well.clone()
+            },
+            TaskReport {
+                beyond: 1,
                 ..well.clone()
             },
             TaskReport {
