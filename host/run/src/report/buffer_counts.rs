@@ -73,7 +73,7 @@ mod tests {
     const PLACES: usize = 4;
     const BASE: u64 = 0x4000_0000;
 
-    /// Returns the counts of a channel whose ends record nothing, with its buffer in `memory`.
+    /// Returns the counts of a channel that no end traces, with its buffer in `memory`.
     fn filled(kind: &str, memory: &[AtomicU64]) -> [Option<u64>; 2] {
         let channel = ChannelManifest {
             name: "steer.1-2".into(),

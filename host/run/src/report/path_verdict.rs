@@ -111,17 +111,7 @@ impl PathReport {
             );
             add(Evidence::Spans, what);
         }
-        let admitted = self.loss_bound.unwrap_or(1.0);
-        if lost as f64 > admitted * all.max(1) as f64 {
-            let at_start = match self.lost_at_start {
-                0 => String::new(),
-                count => format!(", {count} of them before the first that came"),
-            };
-            let what = format!(
-                "lost {lost} of {}{at_start}; {} % are admitted",
-                counted(all, "message"),
-                (1e4 * admitted).round() / 100.0
-            );
+        if let Some(what) = self.lossy(lost, all) {
             add(Evidence::Spans, what);
         }
         if let Some(what) = self.slow(0.0).filter(|_| timed && all > 0) {
@@ -140,17 +130,8 @@ impl PathReport {
         }
         // A budget is a time, too.
         for one in self.overruns.iter().filter(|_| timed) {
-            let stopped = if one.stopped {
-                ", which stopped the pipe"
-            } else {
-                ""
-            };
-            let jobs = counted(one.jobs, "job");
-            let what = format!(
-                "{jobs} of stage {} of {} overran the budget{stopped}",
-                one.stage, one.partition
-            );
-            add(Evidence::Overruns(one.broken_spans_s.clone()), what);
+            let evidence = Evidence::Overruns(one.broken_spans_s.clone());
+            add(evidence, one.sentence());
         }
         for one in self.early.iter().filter(|one| !one.is_port) {
             add(Evidence::Foreign, EarlyReport::sentence(one));
@@ -158,9 +139,29 @@ impl PathReport {
         breaches
     }
 
-    /// Returns `true` if a path with a periodic source has stopped: it was silent for much longer than between its messages.
+    /// Returns a finding if more messages than admitted were lost, `lost` of `all`.
+    fn lossy(&self, lost: u64, all: u64) -> Option<String> {
+        let admitted = self.loss_bound.unwrap_or(1.0);
+        let at_start = match self.lost_at_start {
+            0 => String::new(),
+            count => format!(", {count} of them before the first that came"),
+        };
+        (lost as f64 > admitted * all.max(1) as f64).then(|| {
+            format!(
+                "lost {lost} of {}{at_start}; {} % are admitted",
+                counted(all, "message"),
+                (1e4 * admitted).round() / 100.0
+            )
+        })
+    }
+
+    /// Returns `true` if a path with a periodic source has stopped: it was silent for much longer than between its messages. A job that
+    /// overran may have stopped it, which is another finding.
     fn is_silent(&self, timed: bool) -> bool {
         const GAPS: f64 = 8.0;
+        if self.overruns.iter().any(|one| one.stopped) {
+            return false;
+        }
         let [first_s, last_s] = self.between_s.unwrap_or_default();
         let gaps = self.delivered.saturating_sub(1).max(1) as f64;
         let longest = longest_silence(if timed { Kind::Virtual } else { Kind::Emulated });
@@ -269,6 +270,16 @@ mod tests {
             ["no message came through it in the last 2.000 s"]
         );
         assert!(silent(2.0).broken(false).is_empty());
+        let overran = OverrunReport {
+            jobs: 1,
+            stopped: true,
+            ..OverrunReport::default()
+        };
+        let stopped = PathReport {
+            overruns: vec![overran],
+            ..silent(2.0)
+        };
+        assert_eq!(stopped.broken(true).len(), 1, "the overrun is the reason");
     }
 
     #[test]

@@ -451,74 +451,88 @@ impl Paths {
             let key = (*partition, path.pipe.clone(), path.number);
             !self.seen.contains_key(&key)
         });
-        // Promised at run time.
-        let deployed = self.promised.iter().filter(|((tracer, name, number), _)| {
-            let key = (*tracer, name.clone(), *number);
-            let is_static = self
-                .description
-                .iter()
-                .any(|(one, path)| one == tracer && path.pipe == *name);
-            let begun = self.promised_ns.get(&key).copied();
-            let is_due = begun.is_none_or(|begun| end_ns > begun.saturating_add(DUE_NS));
-            let is_unseen = !self.seen.contains_key(&key) && !self.is_stopped(*tracer, name);
-            !is_static && is_unseen && is_due
-        });
-        let deployed = deployed.map(|((tracer, name, number), path)| {
-            let who = names.get(*tracer).map_or("", String::as_str);
-            self.with_stages(report(who, name, Some(path)), *tracer, *number)
-        });
         let unseen = unseen.map(|(tracer, path)| {
             let report = report(&path.partition, &path.pipe, Some(path));
             self.with_stages(report, *tracer, path.number)
         });
-        let seen = self.seen.iter().map(|((partition, name, number), path)| {
-            let current = self.in_force(*partition, name, *number);
-            let who = names.get(*partition).map_or("", String::as_str);
-            let span = path.last_ns.saturating_sub(path.first_ns) as f64 / 1e9;
-            // Nothing has left since that restart.
-            let out_since = self.first_restart(path.entered_ns..=end_ns, *partition, name);
-            let out_ns = out_since.map_or(0, |since| end_ns.saturating_sub(since));
-            let out_ns = out_ns.max(path.longest_out_ns);
-            let out_s = (out_ns > 0).then_some(out_ns as f64 / 1e9);
-            let silent_ns = end_ns.saturating_sub(path.last_ns);
-            let is_periodic = current.is_some_and(|path| path.is_periodic);
-            let is_stopped = self.is_stopped(*partition, name);
-            let lost_at_start = self.lost_at_start(*partition, name, path);
-            let mut broken = Spans::default();
-            if lost_at_start > 0 {
-                broken.add(path.first_ns);
-            }
-            broken.extend(&path.broken);
-            let end_ns = out_since.map_or(end_ns, |_| path.last_ns);
-            let report = PathReport {
-                delivered: path.delivered,
-                lost: path.lost,
-                before: path.before,
-                lost_by_restarts: path.lost_by_restarts,
-                late: path.late,
-                lost_at_start,
-                broken_spans_s: broken.seconds(),
-                between_s: Some([path.first_ns, path.last_ns].map(|ns| ns as f64 / 1e9)),
-                rate: match path.delivered {
-                    0 | 1 => 0.0,
-                    count => (count - 1) as f64 / span.max(1e-9),
-                },
-                delay: path.delay.spread(),
-                span_s: end_ns
-                    .saturating_sub(path.first_ns)
-                    .saturating_sub(path.outage_ns) as f64
-                    / 1e9,
-                required_rate: current
-                    .filter(|_| !is_stopped)
-                    .and_then(|path| path.throughput),
-                out_s: out_s.filter(|_| !is_stopped),
-                silent_s: (is_periodic && !is_stopped && out_since.is_none())
-                    .then_some(silent_ns as f64 / 1e9),
-                ..report(who, name, current)
-            };
-            self.with_stages(report, *partition, *number)
+        let seen = self.seen.iter().map(|(key, path)| {
+            let who = names.get(key.0).map_or("", String::as_str);
+            self.seen_report(who, key, path, end_ns)
         });
-        seen.chain(unseen).chain(deployed).collect()
+        seen.chain(unseen)
+            .chain(self.deployed(names, end_ns))
+            .collect()
+    }
+
+    /// Reports of paths that were deployed at run time, and of which no message was seen.
+    fn deployed(&self, names: &[String], end_ns: u64) -> impl Iterator<Item = PathReport> {
+        let deployed = self.promised.iter().filter(move |(key, _)| {
+            let (tracer, name, _) = *key;
+            let mut static_paths = self.description.iter();
+            let is_static = static_paths.any(|(one, path)| one == tracer && path.pipe == *name);
+            let begun = self.promised_ns.get(*key).copied();
+            let is_due = begun.is_none_or(|begun| end_ns > begun.saturating_add(DUE_NS));
+            let is_unseen = !self.seen.contains_key(*key) && !self.is_stopped(*tracer, name);
+            !is_static && is_unseen && is_due
+        });
+        deployed.map(move |((tracer, name, number), path)| {
+            let who = names.get(*tracer).map_or("", String::as_str);
+            self.with_stages(report(who, name, Some(path)), *tracer, *number)
+        })
+    }
+
+    /// Returns the report of a path that was seen, of partition `who`.
+    fn seen_report(
+        &self,
+        who: &str,
+        (partition, name, number): &(usize, String, u64),
+        path: &Path,
+        end_ns: u64,
+    ) -> PathReport {
+        let current = self.in_force(*partition, name, *number);
+        let span = path.last_ns.saturating_sub(path.first_ns) as f64 / 1e9;
+        // Nothing has left since that restart.
+        let out_since = self.first_restart(path.entered_ns..=end_ns, *partition, name);
+        let out_ns = out_since.map_or(0, |since| end_ns.saturating_sub(since));
+        let out_ns = out_ns.max(path.longest_out_ns);
+        let out_s = (out_ns > 0).then_some(out_ns as f64 / 1e9);
+        let silent_ns = end_ns.saturating_sub(path.last_ns);
+        let is_periodic = current.is_some_and(|path| path.is_periodic);
+        let is_stopped = self.is_stopped(*partition, name);
+        let lost_at_start = self.lost_at_start(*partition, name, path);
+        let mut broken = Spans::default();
+        if lost_at_start > 0 {
+            broken.add(path.first_ns);
+        }
+        broken.extend(&path.broken);
+        let end_ns = out_since.map_or(end_ns, |_| path.last_ns);
+        let report = PathReport {
+            delivered: path.delivered,
+            lost: path.lost,
+            before: path.before,
+            lost_by_restarts: path.lost_by_restarts,
+            late: path.late,
+            lost_at_start,
+            broken_spans_s: broken.seconds(),
+            between_s: Some([path.first_ns, path.last_ns].map(|ns| ns as f64 / 1e9)),
+            rate: match path.delivered {
+                0 | 1 => 0.0,
+                count => (count - 1) as f64 / span.max(1e-9),
+            },
+            delay: path.delay.spread(),
+            span_s: end_ns
+                .saturating_sub(path.first_ns)
+                .saturating_sub(path.outage_ns) as f64
+                / 1e9,
+            required_rate: current
+                .filter(|_| !is_stopped)
+                .and_then(|path| path.throughput),
+            out_s: out_s.filter(|_| !is_stopped),
+            silent_s: (is_periodic && !is_stopped && out_since.is_none())
+                .then_some(silent_ns as f64 / 1e9),
+            ..report(who, name, current)
+        };
+        self.with_stages(report, *partition, *number)
     }
 }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use super::spans::Spans;
+use crate::figures::counted;
 use crate::report::paths::PathReport;
 use crate::watch::Clock;
 
@@ -29,6 +30,20 @@ pub struct OverrunReport {
     /// Spans of time in which they were reported, seconds of the machine's clock.
     #[serde(default)]
     pub broken_spans_s: Vec<[f64; 2]>,
+}
+
+impl OverrunReport {
+    /// Names the stage and what happened.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let stopped = match self.stopped {
+            true => ", which stopped the pipe",
+            false => "",
+        };
+        let jobs = counted(self.jobs, "job");
+        let (stage, partition) = (&self.stage, &self.partition);
+        format!("{jobs} of stage {stage} of {partition} overran the budget{stopped}")
+    }
 }
 
 /// Messages that came closer to a stage than the declared distance, and were dropped.

@@ -609,9 +609,9 @@ mod tests {
         serde_json::from_str(text).expect("a manifest")
     }
 
-    #[test]
-    fn a_requested_fault_waives_what_it_causes_and_no_other_fault() {
-        let requested = FaultReport {
+    /// The requested fault of a component.
+    fn requested() -> FaultReport {
+        FaultReport {
             partition: "control".into(),
             component: Some("filter".into()),
             cause: "component".into(),
@@ -621,16 +621,24 @@ mod tests {
             last_s: 0.5,
             elr: 0x40_1000,
             ..FaultReport::default()
-        };
-        let failure = FaultReport {
+        }
+    }
+
+    /// The failure of its partition that follows.
+    fn failure() -> FaultReport {
+        FaultReport {
             component: None,
             cause: "panic".into(),
             action: "restart".into(),
             at_s: 0.501,
             last_s: 0.501,
-            ..requested.clone()
-        };
-        let late = |broken_s| TaskReport {
+            ..requested()
+        }
+    }
+
+    /// A task with a late job at that time.
+    fn late(broken_s: f64) -> TaskReport {
+        TaskReport {
             partition: "control".into(),
             name: "filter".into(),
             jobs: 100,
@@ -638,8 +646,12 @@ mod tests {
             deadline_ns: Some(1000),
             broken_spans_s: vec![[broken_s; 2]],
             ..TaskReport::default()
-        };
-        let both = || vec![requested.clone(), failure.clone()];
+        }
+    }
+
+    #[test]
+    fn a_requested_fault_waives_what_it_causes_and_no_other_fault() {
+        let both = || vec![requested(), failure()];
         let verdict = judged(both(), vec![late(0.502)]);
         assert!(verdict.pass, "{verdict:?}");
         assert_eq!(verdict.waived.len(), 3);
@@ -647,21 +659,30 @@ mod tests {
         let elsewhere = FaultReport {
             elr: 0x40_2000,
             at_s: 0.7,
-            ..requested.clone()
+            ..requested()
         };
         let of_another = FaultReport {
             component: Some("other".into()),
             at_s: 0.7,
-            ..requested.clone()
+            ..requested()
         };
         let by_itself = FaultReport {
             at_s: 0.8,
-            ..failure.clone()
+            ..failure()
         };
         for other in [elsewhere, of_another, by_itself] {
             let verdict = judged(with(other.clone()), vec![]);
             assert_eq!(verdict.broken.len(), 1, "{other:?}");
         }
+        assert!(
+            !judged(vec![], vec![late(0.4)]).pass,
+            "no requested fault came"
+        );
+    }
+
+    #[test]
+    fn a_requested_fault_waives_nothing_before_and_nothing_long_after_it() {
+        let both = || vec![requested(), failure()];
         for (at_s, when) in [(0.4, "before the fault"), (1.6, "long after it")] {
             assert!(!judged(both(), vec![late(at_s)]).pass, "late {when}");
         }
@@ -679,10 +700,6 @@ mod tests {
         };
         assert!(judged(both(), vec![stopped(0.499)]).pass);
         assert!(!judged(both(), vec![stopped(1.6)]).pass);
-        assert!(
-            !judged(vec![], vec![late(0.4)]).pass,
-            "no requested fault came"
-        );
     }
 
     #[test]
