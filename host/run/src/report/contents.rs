@@ -3,9 +3,9 @@
 use super::events::RunEvent;
 use super::executing::ExecutingReport;
 use super::faults::FaultReport;
+use super::finding::Verdict;
 use super::paths::PathReport;
 use super::refused::RefusedReport;
-use super::verdict::Verdict;
 use crate::error::RunError;
 use crate::figures::{Kind, Spread};
 use serde::{Deserialize, Serialize};

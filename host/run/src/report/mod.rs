@@ -9,6 +9,7 @@ mod digest;
 mod events;
 mod executing;
 mod faults;
+mod finding;
 mod injection;
 mod messages;
 mod path_verdict;
@@ -43,5 +44,5 @@ pub use snapshot::partition_reports;
 pub use stages::{DeviceReport, EarlyReport, OverrunReport};
 pub use text::{counters_text, faults_text, refused_text, report_text};
 
+pub use finding::{Finding, Verdict};
 pub(crate) use verdict::judge;
-pub use verdict::{Finding, Verdict};

@@ -3,10 +3,10 @@
 use crate::figures::{Kind, counted, duration};
 use crate::report::contents::Report;
 use crate::report::executing::at_the_end;
+use crate::report::finding::{Finding, START_S, finding, longest_silence};
 use crate::report::injection::Injections;
 use crate::report::paths::PathReport;
 use crate::report::stages::EarlyReport;
-use crate::report::verdict::{Finding, START_S, finding, longest_silence};
 
 /// A broken promise, and what tells whether a requested fault caused it.
 struct Breach {

@@ -481,7 +481,7 @@ impl Paths {
         })
     }
 
-    /// Returns the report of a path that was seen, of partition `who`.
+    /// Returns the report of a path with messages; `who` is the name of its partition.
     fn seen_report(
         &self,
         who: &str,
