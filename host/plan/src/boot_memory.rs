@@ -389,16 +389,16 @@ impl SchedulerPages {
             let [source, sink] = stage.endpoints();
             stage.from == 0 && source == EndpointKind::Device || sink == EndpointKind::Device
         });
-        let own = || {
+        let served = || {
             let all = timing.repository.into_iter();
             all.flat_map(|all| all.devices)
                 .filter(|one| one.vcpu != NONE)
         };
-        if !of_stages && own().next().is_none() {
+        if !of_stages && served().next().is_none() {
             return;
         }
         let scatter = here.iter().flat_map(|stage| stage.scatter);
-        let scatter = scatter.chain(own().map(|device| device.scatter));
+        let scatter = scatter.chain(served().map(|device| device.scatter));
         let scatter: BTreeSet<_> = scatter.filter(|vcpu| *vcpu != NONE).collect();
         self.add_threads(1 + scatter.len() as u64, STACK);
         self.sides += 2;

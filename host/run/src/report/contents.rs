@@ -200,7 +200,7 @@ pub struct TaskReport {
     pub bound_ns: Option<u64>,
     /// Jobs that took longer from their release to their end.
     #[serde(default)]
-    pub beyond: u64,
+    pub above_bound: u64,
     /// Spans of time in which jobs ended late or were skipped, seconds of the machine's clock.
     #[serde(default)]
     pub broken_spans_s: Vec<[f64; 2]>,

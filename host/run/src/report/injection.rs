@@ -71,7 +71,7 @@ impl<'a> Injections<'a> {
     }
 
     /// Returns `true` if a requested fault of the partition came.
-    pub(super) fn came(&self, partition: &str) -> bool {
+    pub(super) fn has_fault(&self, partition: &str) -> bool {
         self.of(partition).is_some()
     }
 

@@ -57,7 +57,7 @@ struct Task {
     late: u64,
     /// Bound of the analysis.
     bound_ns: Option<u64>,
-    beyond: u64,
+    above_bound: u64,
     /// Times at which jobs ended late or were skipped.
     broken: Spans,
     worst_response_ns: u64,
@@ -156,10 +156,10 @@ impl TraceFigures {
             let late = task
                 .deadline_ns
                 .is_some_and(|deadline| response_ns > deadline);
-            let beyond = task.bound_ns.is_some_and(|bound| response_ns > bound);
+            let above_bound = task.bound_ns.is_some_and(|bound| response_ns > bound);
             task.late += u64::from(late);
-            task.beyond += u64::from(beyond);
-            if late || beyond {
+            task.above_bound += u64::from(above_bound);
+            if late || above_bound {
                 task.broken.add(clock.ns(event.b));
             }
         }
@@ -247,7 +247,7 @@ impl TraceFigures {
             deadline_ns: task.deadline_ns,
             late: task.late,
             bound_ns: task.bound_ns,
-            beyond: task.beyond,
+            above_bound: task.above_bound,
             broken_spans_s: task.broken.seconds(),
             unserved: task.unserved(end_ns),
             newest_s: task.newest_ns as f64 / 1e9,
@@ -407,31 +407,34 @@ mod tests {
     fn jobs_beyond_the_bound_of_the_analysis_are_counted() {
         let clock = Clock::new(62_500_000);
         let mut figures = TraceFigures::default();
-        let described = Task {
+        let task = Task {
             deadline_ns: Some(1_000_000),
             bound_ns: Some(2000),
             ..Task::default()
         };
-        figures.tasks.insert((0, "loop".into()), described);
+        figures.tasks.insert((0, "loop".into()), task);
         for end in [1125, 1126] {
             let job = event(EventKind::Job, "loop", 1010, 1000, end);
             figures.take(0, &job, &clock);
         }
         let task = figures.tasks(&["control".into()], 0).swap_remove(0);
-        assert_eq!((task.late, task.beyond, task.bound_ns), (0, 1, Some(2000)));
+        assert_eq!(
+            (task.late, task.above_bound, task.bound_ns),
+            (0, 1, Some(2000))
+        );
         assert_eq!(task.broken_spans_s.len(), 1);
     }
 
     #[test]
-    fn a_described_task_is_served_again_after_a_restart() {
+    fn a_task_with_a_deadline_is_served_again_after_a_restart() {
         let clock = Clock::new(62_500_000);
         let unserved = |up_ns: Option<u64>, jobs_after: &[Event]| {
             let mut figures = TraceFigures::default();
-            let described = Task {
+            let task = Task {
                 deadline_ns: Some(1_000_000),
                 ..Task::default()
             };
-            figures.tasks.insert((0, "loop".into()), described);
+            figures.tasks.insert((0, "loop".into()), task);
             for ticks in [62_500, 125_000] {
                 let job = event(EventKind::Job, "loop", ticks, ticks, ticks + 100);
                 figures.take(0, &job, &clock);

@@ -66,7 +66,7 @@ pub(crate) fn judge(report: &Report, manifest: &Manifest) -> Verdict {
         })
         .filter_map(|one| {
             let found = unjudged(report, one, &manifest.paths)?;
-            Some(found.injected(injections.came(&one.name)))
+            Some(found.injected(injections.has_fault(&one.name)))
         })
         .collect();
     findings.extend(unjudged);
@@ -249,7 +249,7 @@ fn untimed(task: &TaskReport, length_s: f64) -> Option<TaskReport> {
     let is_over = length_s - task.newest_s > HOST_SILENCE_S;
     is_over.then(|| TaskReport {
         late: 0,
-        beyond: 0,
+        above_bound: 0,
         overruns: 0,
         ..task.clone()
     })
@@ -258,10 +258,10 @@ fn untimed(task: &TaskReport, length_s: f64) -> Option<TaskReport> {
 /// Returns `true` if a requested fault caused all that a task has broken.
 fn is_task_injected(task: &TaskReport, injections: &Injections<'_>, length_s: f64) -> bool {
     let name = &task.partition;
-    let is_broken = task.late > 0 || task.beyond > 0 || task.overruns > 0;
+    let is_broken = task.late > 0 || task.above_bound > 0 || task.overruns > 0;
     let silent_s = length_s - task.newest_s;
     let is_stopped = match task.unserved {
-        0 => task.jobs > 0 || injections.came(name),
+        0 => task.jobs > 0 || injections.has_fault(name),
         releases => injections.stopped(name, task.newest_s, silent_s / releases as f64),
     };
     is_stopped && (!is_broken || injections.explain(name, &task.broken_spans_s))
@@ -278,10 +278,10 @@ fn task_finding(task: &TaskReport, executing: &[ExecutingReport]) -> Option<Find
             duration(task.worst_response_ns)
         )
     });
-    let beyond = (task.beyond > 0).then(|| {
+    let above_bound = (task.above_bound > 0).then(|| {
         format!(
             "{} of {} took longer than the bound of {}; the longest response took {}",
-            task.beyond,
+            task.above_bound,
             counted(task.jobs, "job"),
             duration(task.bound_ns.unwrap_or(0)),
             duration(task.worst_response_ns)
@@ -304,7 +304,7 @@ fn task_finding(task: &TaskReport, executing: &[ExecutingReport]) -> Option<Find
         )
     });
     // A job after its deadline is beyond its bound, too.
-    let all: Vec<_> = [late.or(beyond), overran, stopped, unseen]
+    let all: Vec<_> = [late.or(above_bound), overran, stopped, unseen]
         .into_iter()
         .flatten()
         .collect();
@@ -367,7 +367,7 @@ mod tests {
                 ..well.clone()
             },
             TaskReport {
-                beyond: 1,
+                above_bound: 1,
                 ..well.clone()
             },
             TaskReport {
