@@ -23,6 +23,7 @@ pub mod psci;
 pub mod repository;
 pub mod status;
 pub mod timing;
+pub mod timing_data;
 pub mod trace;
 
 /// Version of every number and layout in this crate: 16 bits of a digest of its source (`build.rs`), never 0.

@@ -100,6 +100,9 @@ impl OnOverrun {
     }
 }
 
+/// Bytes that a network card of the program that runs pipes shares with it.
+pub const CARD_BYTES: u64 = 264 << 10;
+
 /// Header of the pipes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]

@@ -44,4 +44,14 @@ fn the_least_memory_suffices() {
     suffices("least-scheduler", "systems/drive", scheduler, "4 KiB");
     let cores = "tests/qemu/component-cores";
     suffices("least-memory-cores", cores, memory, "700 KiB");
+    // Stages, with a planner, a CAN controller, a network card, and several cores.
+    let pipes = "partition.control.component.pipes.memory";
+    for (name, system) in [
+        ("least-pipes", "systems/pipes"),
+        ("least-pipes-can", "systems/pipes-can"),
+        ("least-pipes-net", "tests/qemu/pipes-net"),
+        ("least-pipes-cores", "tests/qemu/pipes-cores"),
+    ] {
+        suffices(name, system, pipes, "4 KiB");
+    }
 }

@@ -5,16 +5,22 @@
 //! therefore missing. A decision lasts from the last instruction on a VCPU
 //! without budget to the first on the next.
 
+use bulkhead_model::system::Program;
 use bulkhead_run::figures::Kind;
 use bulkhead_run::machine::Timing;
 
 use crate::bench::Bench;
 use crate::error::BenchError;
+use crate::profile;
 use crate::report::{Report, Row};
 use crate::setting::Context;
 
 const SYSTEM: &str = "host/bench/systems/budgets";
 const PARTITION: &str = "kernel";
+/// System that measures the kernel's paths.
+const PRIMITIVES: &str = "host/bench/systems/primitives";
+/// Program that runs stages.
+const PIPES: &str = "bulkhead-pipes";
 const TIMING: Timing = Timing::path(3);
 /// Periods looked at, and decisions; short and long version.
 const PERIODS: [u64; 2] = [300, 3_000];
@@ -50,7 +56,7 @@ impl Bench for Budgets {
     }
 
     fn guarantee(&self) -> &'static str {
-        "a VCPU runs at most 200 instructions per period more or less than its budget says, preempted or not; what the kernel meters besides is never more than is granted for it; a decision costs the same among 64 VCPUs as among 2, within 20 %, and never more than the analysis counts, and neither does a job; bands that nobody asked for change no decision"
+        "a VCPU runs at most 200 instructions per period more or less than its budget says, preempted or not; what the kernel meters besides is never more than is granted for it; a decision costs the same among 64 VCPUs as among 2, within 20 %, and never more than the analysis counts, and neither does a job, a stage of a pipe or an interrupt; bands that nobody asked for change no decision"
     }
 
     fn run(&self, context: &Context) -> Result<Report, BenchError> {
@@ -58,6 +64,8 @@ impl Bench for Budgets {
         rows.extend(decisions(context)?);
         rows.extend(one_vcpu(context)?);
         rows.push(job(context)?);
+        rows.push(stage(context)?);
+        rows.push(interrupt(context)?);
         rows.push(alike(context)?);
         Ok(self.report(rows))
     }
@@ -144,6 +152,46 @@ fn job(context: &Context) -> Result<Row, BenchError> {
     ];
     let what =
         "metered of a budget for a job without code of its own, beside what the analysis counts";
+    Ok(Row::at_most(what, &figures, "instructions", counted as f64))
+}
+
+/// Jobs of stages with functions that do next to nothing, as the kernel meters them.
+fn stage(context: &Context) -> Result<Row, BenchError> {
+    let jobs = PERIODS[usize::from(context.long)];
+    let program = Program::Crate(PIPES.into());
+    let (measure, counted) = profile::budgets(context, &program, jobs)?;
+    if measure.average < LEAST_JOB {
+        return Err(BenchError::Incomplete {
+            what: "stages that use their budgets".into(),
+            folder: context.out.join("profile").join("run"),
+        });
+    }
+    let figures = [
+        ("worst", measure.worst),
+        ("average", measure.average),
+        ("jobs", measure.count),
+    ];
+    let what = "the same for a job of a stage of a pipe";
+    Ok(Row::at_most(what, &figures, "instructions", counted as f64))
+}
+
+/// From an interrupt to a thread in user mode: the way of an interrupt that leads to no decision, and more.
+fn interrupt(context: &Context) -> Result<Row, BenchError> {
+    let words = format!("rounds={}", DECISIONS[usize::from(context.long)]);
+    let setting = context.build("prims", PRIMITIVES, &[], &[(PARTITION, &words)])?;
+    let measures = setting.measure(PARTITION, TIMING)?;
+    let measure = measures.of("timer-user", &setting)?;
+    let counted = setting
+        .system
+        .board
+        .costs
+        .map_or(0, |costs| costs.interrupt);
+    let figures = [
+        ("worst", measure.worst),
+        ("average", measure.average),
+        ("interrupts", measure.count),
+    ];
+    let what = "from an interrupt to a thread in user mode, beside what the analysis counts of one without a decision";
     Ok(Row::at_most(what, &figures, "instructions", counted as f64))
 }
 

@@ -10,7 +10,7 @@ use bulkhead_run::machine::{DEFAULT_SHIFT, Timing};
 use std::path::{Path, PathBuf};
 
 use crate::error::BenchError;
-use crate::measures::Measures;
+use crate::measures::{Measure, Measures};
 use crate::setting::Context;
 
 /// Name of the system that is made, and of its partition.
@@ -18,6 +18,8 @@ const NAME: &str = "profile";
 const PARTITION: &str = "measured";
 /// Name of the stages in the program.
 const STAGE: &str = "(stage)";
+/// Name of what the kernel metered of their budgets.
+const BUDGET: &str = "(budget)";
 /// Each function is measured as long as a short pipe of trivial stages runs.
 const DESCRIPTION: &str = include_str!("profile.toml");
 
@@ -35,16 +37,12 @@ pub fn measure(context: &Context, system: &System, jobs: u64) -> Result<Profile,
             continue;
         };
         let executing = executing(partition);
-        let measures = run(context, program, &executing, jobs)?;
+        let (measures, _) = run(context, program, &executing, jobs)?;
         let missing = |what: String| BenchError::Incomplete {
             what,
             folder: context.out.join(NAME).join("run"),
         };
-        let stages = measures
-            .0
-            .iter()
-            .filter(|(name, _)| name.starts_with(STAGE));
-        let stage = stages.map(|(_, stage)| stage.worst).reduce(f64::max);
+        let stage = slowest(&measures).map(|stage| stage.worst);
         let stage = stage.ok_or_else(|| missing(format!("the stages of `{}`", partition.name)))?;
         for function in &partition.pipe_functions {
             let measure = measures.0.get(function);
@@ -61,6 +59,35 @@ pub fn measure(context: &Context, system: &System, jobs: u64) -> Result<Profile,
         }
     }
     Ok(profile)
+}
+
+/// Measures what the kernel meters of the budgets of a program's stages, in so many jobs each. Returns this and what the board's
+/// `costs.stage` says, instructions.
+///
+/// # Errors
+/// The program cannot be built or run, or runs no stage.
+pub(crate) fn budgets(
+    context: &Context,
+    program: &Program,
+    jobs: u64,
+) -> Result<(Measure, u64), BenchError> {
+    let (measures, counted) = run(context, program, &[], jobs)?;
+    let budget = measures
+        .0
+        .get(BUDGET)
+        .ok_or_else(|| BenchError::Incomplete {
+            what: "budgets of stages".into(),
+            folder: context.out.join(NAME).join("run"),
+        })?;
+    Ok((budget.clone(), counted))
+}
+
+fn slowest(measures: &Measures) -> Option<&Measure> {
+    let all = measures.0.iter();
+    let stages = all.filter(|(name, _)| name.starts_with(STAGE));
+    stages
+        .map(|(_, stage)| stage)
+        .max_by(|one, other| one.worst.total_cmp(&other.worst))
 }
 
 /// The program that runs the stages of a partition.
@@ -108,12 +135,13 @@ const fn cores(partition: &Partition) -> usize {
     }
 }
 
+/// Runs the program; returns its figures, and the board's `costs.stage`.
 fn run(
     context: &Context,
     program: &Program,
     executing: &[(&Component, Vec<&str>)],
     jobs: u64,
-) -> Result<Measures, BenchError> {
+) -> Result<(Measures, u64), BenchError> {
     let folder = context.out.join(NAME);
     std::fs::create_dir_all(&folder).map_err(BenchError::file(&folder))?;
     let description = folder.join("system.toml");
@@ -127,7 +155,9 @@ fn run(
     std::fs::write(&description, text).map_err(BenchError::file(&description))?;
     let words = format!("profile={jobs} load=0");
     let setting = context.build(NAME, path(&description), &[], &[(PARTITION, &words)])?;
-    setting.measure(PARTITION, Timing::path(DEFAULT_SHIFT))
+    let counted = setting.system.board.costs.map_or(0, |costs| costs.stage);
+    let measures = setting.measure(PARTITION, Timing::path(DEFAULT_SHIFT))?;
+    Ok((measures, counted))
 }
 
 /// The `image` of a component.

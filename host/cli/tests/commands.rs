@@ -127,6 +127,20 @@ fn an_accepted_description_gives_its_bounds_to_programs() {
         tasks.clone().count() > 0 && tasks.clone().all(in_time),
         "{json}"
     );
+    // A thread at a priority has no bound, and the tool says so.
+    let (_, json, _) = bulkhead(&root(), &["check", "systems/drive", "--json"]);
+    let checked: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let control = &checked["partitions"][0];
+    assert_eq!(control["name"], "control");
+    let unbounded = control["without_bound"].as_array().unwrap();
+    let named = |one: &&serde_json::Value| one["component"] == "controller";
+    let controller = unbounded.iter().find(named).expect("it is named");
+    assert!(controller["reason"].as_str().unwrap().contains("WCET"));
+    let (_, text, _) = bulkhead(&root(), &["check", "systems/drive"]);
+    assert!(
+        text.contains("no bound for `can`, `estimator`, `controller`: "),
+        "{text}"
+    );
     let (_, json, _) = bulkhead(&root(), &["check", "systems/pipes", "--json"]);
     let checked: serde_json::Value = serde_json::from_str(&json).unwrap();
     let path = &checked["pipes"][0]["paths"][0];

@@ -13,15 +13,20 @@ use bulkhead_abi::guest::{ChannelEnd, Function, GuestPage};
 use bulkhead_abi::kernel::{
     Archive, IMAGE, IMAGE_END, KERNEL_STACK_BYTES, MAX_CORES, Rights, SLOTS, STACK_PAGES, first,
 };
-use bulkhead_abi::timing::{Head, Vcpu};
+use bulkhead_abi::name_text;
+use bulkhead_abi::pipe::{CARD_BYTES, EndpointKind, NONE, Stage};
+use bulkhead_abi::repository::{MAX_STAGES, RECORDER};
+use bulkhead_abi::timing::Vcpu;
+use bulkhead_abi::timing_data::TimingData;
 use bulkhead_formats::archive::{Checked, Component};
+use bulkhead_stages::stacks;
 use std::cell::Cell;
-use zerocopy::FromBytes;
+use std::collections::BTreeSet;
 
 /// Slots of a component that is made again, as in the boot component.
 const OWN_SLOTS: u64 = 32;
-/// Pages of a thread that a scheduler makes: its stack, and the thread.
-const THREAD_PAGES: u64 = 2 + 1;
+/// Pages of the stack of a thread that a scheduler makes, unless it sets another size.
+const STACK: u64 = 2;
 /// VCPUs that can be requested at run time of a scheduler with VCPUs.
 const REQUESTED: u64 = 4;
 
@@ -264,58 +269,163 @@ impl BootMemory<'_> {
     }
 
     /// Returns the first scheduler with too few pages for its threads and budgets: number, pages needed, and pages present.
-    /// `is_standard` returns whether the component of that number is Bulkhead's scheduler.
+    /// `program_of` returns the program of the scheduler of that number.
     pub(crate) fn crowded_scheduler(
         &self,
-        is_standard: impl Fn(usize) -> bool,
+        program_of: impl Fn(usize) -> SchedulerProgram,
     ) -> Option<(usize, [u64; 2])> {
         let archive = Checked::of(self.archive.0).ok()?;
         let [page, pages] = archive.timing().map(|pages| (pages * PAGE_SIZE) as usize);
-        let timing = self.archive.1.get(page..page.checked_add(pages)?)?;
-        let vcpus = vcpus(timing);
+        let bytes = self.archive.1.get(page..page.checked_add(pages)?)?;
+        let timing = TimingData::read(bytes).unwrap_or(TimingData::NOTHING);
         let mut schedulers = archive.components().filter(|one| one.is(Role::Scheduler));
         schedulers.find_map(|one| {
-            let here = archive.components();
-            let here: Vec<_> = here
-                .filter(|other| other.wiring.core == one.wiring.core)
-                .collect();
-            let budgeted = vcpus.iter().filter(|vcpu| vcpu.core == one.wiring.core);
-            let budgets = here.iter().filter(|other| {
-                other.wiring.budget_ticks != 0 && other.wiring.priority != NO_THREAD
-            });
-            let restarts = here.iter().any(|other| {
-                other.wiring.on_fault == OnFault::Restart as u32 && other.wiring.threads() != 0
-            });
-            let has_word = archive
-                .components()
-                .any(|other| other.owns(Part::Heartbeat));
-            let requests = archive
-                .components()
-                .any(|other| other.owns(Part::Admission));
-            let is_one = |is: bool| u64::from(is);
-            let threads = 1 + is_one(restarts) + is_one(has_word) + is_one(requests);
-            let requested = match vcpus.is_empty() {
-                true => 0,
-                false => REQUESTED * is_one(requests),
-            };
-            let waiting = archive.threads_on(one.wiring.core).count() as u64;
-            let objects = (budgeted.count() + budgets.count()) as u64 + requested;
-            // Slots of its own table: objects, threads, and both sides of threads that wait.
-            let slots = SCHEDULER_FREE + objects + threads + 2 * waiting;
-            let needed = THREAD_PAGES * threads + objects + slots / SLOTS;
+            let mut all = SchedulerPages::of_components(archive, &one, &timing);
+            match program_of(one.number) {
+                SchedulerProgram::Threads => all.add_requests(archive, &timing),
+                SchedulerProgram::Pipes => all.add_pipes(&one, &timing),
+                SchedulerProgram::Foreign => return None,
+            }
+            let needed = all.pages();
             let there = u64::from(one.wiring.memory_pages);
-            (is_standard(one.number) && needed > there).then_some((one.number, [needed, there]))
+            (needed > there).then_some((one.number, [needed, there]))
         })
     }
 }
 
-/// VCPUs of the timing data.
-fn vcpus(timing: &[u8]) -> Vec<Vcpu> {
-    let Ok((head, rest)) = Head::ref_from_prefix(timing) else {
-        return Vec::new();
-    };
-    let found = <[Vcpu]>::ref_from_prefix_with_elems(rest, head.vcpus as usize);
-    found.map_or_else(|_| Vec::new(), |(vcpus, _)| vcpus.to_vec())
+/// Program of a scheduler, by which it takes pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SchedulerProgram {
+    /// `bulkhead-scheduler`.
+    Threads,
+    /// `bulkhead-pipes`, or a program with functions of its own.
+    Pipes,
+    /// Another one takes what it likes.
+    Foreign,
+}
+
+/// Pages that a scheduler takes of its memory, and what takes slots of its table.
+struct SchedulerPages {
+    /// Stacks of its threads, and memory of a device.
+    mapped: u64,
+    threads: u64,
+    /// VCPUs and budgets.
+    objects: u64,
+    /// Sides of threads that wait for interrupts.
+    sides: u64,
+}
+
+impl SchedulerPages {
+    /// Counts the pages that each scheduler takes for the components of its core.
+    fn of_components(
+        archive: Checked<'_>,
+        scheduler: &Component<'_>,
+        timing: &TimingData<'_>,
+    ) -> Self {
+        let core = scheduler.wiring.core;
+        let here = || {
+            let all = archive.components();
+            all.filter(move |one| one.wiring.core == core)
+        };
+        let budgeted = timing.vcpus.iter().filter(|vcpu| vcpu.core == core).count();
+        let budgets = here()
+            .filter(|one| one.wiring.budget_ticks != 0 && one.wiring.priority != NO_THREAD)
+            .count();
+        let restarts = here().any(|one| {
+            let is_rebuilt = one.wiring.on_fault == OnFault::Restart as u32;
+            is_rebuilt && one.wiring.threads() != 0 || one.wiring.job_stacks != 0
+        });
+        let has_word = archive.components().any(|one| one.owns(Part::Heartbeat));
+        let mut all = Self {
+            mapped: 0,
+            threads: 0,
+            objects: (budgeted + budgets) as u64,
+            sides: 2 * archive.threads_on(core).count() as u64,
+        };
+        // One that sleeps when no other is ready, one that restarts components, and one that renews the heartbeat.
+        all.add_threads(1 + u64::from(restarts) + u64::from(has_word), STACK);
+        all
+    }
+
+    fn add_threads(&mut self, threads: u64, stack: u64) {
+        self.threads += threads;
+        self.mapped += threads * stack;
+    }
+
+    /// Adds the pages that `bulkhead-scheduler` takes for components that request VCPUs at run time.
+    fn add_requests(&mut self, archive: Checked<'_>, timing: &TimingData<'_>) {
+        if !archive.components().any(|one| one.owns(Part::Admission)) {
+            return;
+        }
+        self.add_threads(1, STACK);
+        if !timing.vcpus.is_empty() {
+            self.objects += REQUESTED;
+        }
+    }
+
+    /// Adds the pages that `bulkhead-pipes` takes for stages, recorder, planner and device.
+    fn add_pipes(&mut self, scheduler: &Component<'_>, timing: &TimingData<'_>) {
+        let core = scheduler.wiring.core;
+        let stages = timing.stages.iter();
+        let here: Vec<_> = stages.filter(|stage| stage.core == core).collect();
+        self.add_threads(here.len() as u64, stacks::STAGE);
+        let static_count = timing.stages.len().min(MAX_STAGES);
+        let spare = timing.repository.map_or(0, |all| {
+            let spare = all.head.spare_stages as usize;
+            spare.min(MAX_STAGES - static_count)
+        });
+        // A thread, and a VCPU each.
+        self.add_threads(spare as u64, stacks::STAGE);
+        self.objects += spare as u64;
+        if timing.repository.is_some() {
+            let stack = match core {
+                0 => stacks::PLANNER,
+                _ => stacks::COMMANDS,
+            };
+            self.add_threads(1, stack);
+            self.objects += 1;
+        }
+        if core != 0 {
+            return;
+        }
+        self.add_threads(1, stacks::RECORDER);
+        let is_recorder = |vcpu: &Vcpu| name_text(&vcpu.name) == RECORDER;
+        self.objects += u64::from(!timing.vcpus.iter().any(is_recorder));
+        self.add_device(&here, timing);
+    }
+
+    /// Adds the bottom half of its device, the threads that scatter and gather there, and the memory of a network card.
+    fn add_device(&mut self, here: &[&Stage], timing: &TimingData<'_>) {
+        let of_stages = here.iter().any(|stage| {
+            let [source, sink] = stage.endpoints();
+            stage.from == 0 && source == EndpointKind::Device || sink == EndpointKind::Device
+        });
+        let served = || {
+            let all = timing.repository.into_iter();
+            all.flat_map(|all| all.devices)
+                .filter(|one| one.vcpu != NONE)
+        };
+        if !of_stages && served().next().is_none() {
+            return;
+        }
+        let scatter = here.iter().flat_map(|stage| stage.scatter);
+        let scatter = scatter.chain(served().map(|device| device.scatter));
+        let scatter: BTreeSet<_> = scatter.filter(|vcpu| *vcpu != NONE).collect();
+        self.add_threads(1 + scatter.len() as u64, STACK);
+        self.sides += 2;
+        let addresses = here.iter().map(|stage| stage.addresses[0]);
+        let functions = timing.repository.into_iter().flat_map(|all| all.functions);
+        let mut addresses = addresses.chain(functions.map(|one| one.addresses[0]));
+        if addresses.any(|address| address != 0) {
+            self.mapped += CARD_BYTES.div_ceil(PAGE_SIZE);
+        }
+    }
+
+    /// Pages of all of it.
+    fn pages(&self) -> u64 {
+        let slots = SCHEDULER_FREE + self.objects + self.threads + self.sides;
+        self.mapped + self.threads + self.objects + slots / SLOTS
+    }
 }
 
 /// Pages of registers of a PCIe function.

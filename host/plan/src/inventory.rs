@@ -102,6 +102,10 @@ fn paths(system: &System, pipe: &Pipe) -> Vec<PathManifest> {
             Some(Flow::Throughput(rate)) if is_recorded(path) => Some(rate.0 as f64 / 1e6),
             _ => None,
         },
+        is_periodic: matches!(
+            pipe.places[path.head].source.as_deref(),
+            None | Some("timer")
+        ) && is_recorded(path),
     };
     solved.paths.iter().map(path).collect()
 }
@@ -197,6 +201,7 @@ fn partition(
         heartbeat_ns: partition.heartbeat_ns,
         foreseen: foreseen(partition),
         deadlines: deadlines(partition),
+        bounds: bounds(partition),
         program: programs.first().cloned(),
         components: components(partition, programs),
     })
@@ -327,6 +332,17 @@ fn deadlines(partition: &Partition) -> BTreeMap<String, u64> {
         .filter(|task| !task.name.contains('.'))
         .map(|task| (task.name.clone(), task.deadline_ns))
         .collect()
+}
+
+/// Bounds of the responses of the same tasks, as far as there are any.
+fn bounds(partition: &Partition) -> BTreeMap<String, u64> {
+    let cores = partition.timing.analyse().into_iter();
+    let tasks = cores.flat_map(|core| core.tasks);
+    let named = tasks.filter_map(|(index, bound)| {
+        let task = partition.timing.tasks.get(index)?;
+        Some((task.name.clone(), bound?))
+    });
+    named.filter(|(name, _)| !name.contains('.')).collect()
 }
 
 /// The recorders of a partition, in its trace.

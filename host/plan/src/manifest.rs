@@ -152,6 +152,9 @@ pub struct PartitionManifest {
     /// Deadlines of its tasks, nanoseconds from their release.
     #[serde(default)]
     pub deadlines: BTreeMap<String, u64>,
+    /// Bounds of the responses of these tasks that the analysis computes, nanoseconds.
+    #[serde(default)]
+    pub bounds: BTreeMap<String, u64>,
     /// Executable of what runs at EL1, if its symbols are at hand.
     #[serde(default)]
     pub program: Option<PathBuf>,
@@ -246,6 +249,9 @@ pub struct PathManifest {
     pub loss: f64,
     /// Messages per second that are required, if any are.
     pub throughput: Option<f64>,
+    /// A timer releases its first stage, and no command stops it unrecorded: messages leave it as long as it runs.
+    #[serde(default)]
+    pub is_periodic: bool,
 }
 
 /// A stage of a pipe.

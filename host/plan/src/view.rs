@@ -6,10 +6,10 @@ use bulkhead_abi::guest::GuestPage;
 use bulkhead_abi::kernel::{ARCHIVE_MAGIC, Archive};
 use bulkhead_formats::address::Ipa;
 use bulkhead_formats::region::Range;
-use bulkhead_model::system::{Image, PartitionId, Program, System};
+use bulkhead_model::system::{Component, Image, PartitionId, Program, System};
 use zerocopy::FromBytes;
 
-use crate::boot_memory::BootMemory;
+use crate::boot_memory::{BootMemory, SchedulerProgram};
 use crate::cores::{self, CoreMap};
 use crate::device_tree;
 use crate::error::PlanError;
@@ -230,18 +230,12 @@ impl StartBuilder<'_> {
         let (Some((piece, archive)), Ok((page, _))) = (archives.next_back(), pages) else {
             return Ok(());
         };
-        let is = |number: usize, name: &str| {
-            let component = components.get(number);
-            component.is_some_and(
-                |one| matches!(&one.program, Program::Crate(program) if program == name),
-            )
-        };
         let boot = BootMemory {
             start: self.system.board.ram_of(partition.kind),
             address: piece.ipa.0,
             archive: (archive, &piece.bytes),
             page,
-            is_standard: is(0, "bulkhead-boot"),
+            is_standard: is_crate(components, 0, "bulkhead-boot"),
         };
         let kib = |bytes: u64| bytes.div_ceil(1024);
         let name = &partition.name;
@@ -257,8 +251,12 @@ impl StartBuilder<'_> {
             let help = format!("`partition.{name}.memory = \"{} KiB\"` or more", kib(least));
             return Err(PlanError::new("boot-memory", message, &help).at(&partition.span));
         }
-        let standard = |number| is(number, "bulkhead-scheduler");
-        let Some((number, [needed, there])) = boot.crowded_scheduler(standard) else {
+        let program_of = |number| match partition.pipe_functions.is_empty() {
+            _ if is_crate(components, number, "bulkhead-scheduler") => SchedulerProgram::Threads,
+            true => SchedulerProgram::Foreign,
+            false => SchedulerProgram::Pipes,
+        };
+        let Some((number, [needed, there])) = boot.crowded_scheduler(program_of) else {
             return Ok(());
         };
         let (Some(component), page) = (components.get(number), bulkhead_abi::PAGE_SIZE) else {
@@ -297,4 +295,10 @@ impl StartBuilder<'_> {
         let help = "give the partition more memory, or link the image elsewhere";
         Err(PlanError::new("image-outside-memory", message, help).at(&partition.span))
     }
+}
+
+/// Returns `true` if the component of that number is built from a crate of that name.
+fn is_crate(components: &[Component], number: usize, name: &str) -> bool {
+    let component = components.get(number);
+    component.is_some_and(|one| matches!(&one.program, Program::Crate(program) if program == name))
 }

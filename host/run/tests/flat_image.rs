@@ -103,6 +103,7 @@ fn partition() -> PartitionManifest {
         heartbeat_ns: None,
         foreseen: Vec::new(),
         deadlines: Default::default(),
+        bounds: Default::default(),
         program: None,
         components: Vec::new(),
     }

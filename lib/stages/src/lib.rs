@@ -15,4 +15,5 @@ pub mod overrun;
 pub mod pace;
 pub mod request;
 pub mod shared_state;
+pub mod stacks;
 pub mod work;

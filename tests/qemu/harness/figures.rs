@@ -2,9 +2,9 @@
 //!
 //! `partition.P.…` (`up`, `epoch`, `restarts`, `faults`, `component-faults`, `worst-restart-ns`, `boot`, `steady`,
 //! `boot.CAUSE`, `steady.CAUSE`), `fault.P.CAUSE.ACTION`, `doorbell.P.CHANNEL.sent|dropped`,
-//! `channel.C.sent|received|lost|longest-delay-ns`, `task.P.TASK.jobs|overruns|latest-ns`,
+//! `channel.C.sent|received|lost|longest-delay-ns`, `task.P.TASK.jobs|overruns|latest-ns|longest-response-ns|bound-ns`,
 //! `follows.P.SIGNAL.samples|rms-thousandths` (of the signal's unit),
-//! `path.P.NAME.FIRST-LAST.delivered|lost|lost-by-restarts|before|late|longest-ns|bound-ns|kept|fell-back|oldest-ns|overruns|early`,
+//! `path.P.NAME.FIRST-LAST.delivered|lost|lost-by-restarts|before|lost-at-start|late|longest-ns|bound-ns|kept|fell-back|oldest-ns|overruns|early`,
 //! `path.P.NAME.FIRST-LAST.P.STAGE.overruns|stopped|downs|slowest-ns|assumed-ns` (`path.P.NAME` where the
 //! description does not know the path), `refused.P` (accesses of its devices that the SMMU
 //! recorded), `missed`.
@@ -122,19 +122,28 @@ fn add_faults(figures: &mut Figures, report: &Report, partition: &str) {
 }
 
 fn add_channel(figures: &mut Figures, channel: &ChannelReport) {
+    let subject = format!("channel.{}", channel.name);
+    let counted = [
+        ("sent", channel.sent, channel.is_sent_counted),
+        ("received", channel.received, channel.is_received_counted),
+    ];
+    for (name, messages, is_counted) in counted {
+        if messages > 0 || is_counted {
+            add(figures, &subject, &[(name, messages)]);
+        }
+    }
     let named = [
-        ("sent", channel.sent),
-        ("received", channel.received),
         ("lost", channel.lost),
         ("longest-delay-ns", channel.delay.max_ns),
     ];
-    add(figures, &format!("channel.{}", channel.name), &named);
+    add(figures, &subject, &named);
 }
 
 fn add_path(figures: &mut Figures, path: &PathReport) {
     let named = [
         ("delivered", path.delivered),
         ("before", path.before),
+        ("lost-at-start", path.lost_at_start),
         ("lost", path.lost),
         ("lost-by-restarts", path.lost_by_restarts),
         ("late", path.late),
@@ -176,10 +185,11 @@ fn add_task(figures: &mut Figures, task: &TaskReport) {
         ("jobs", task.jobs),
         ("overruns", task.overruns),
         ("latest-ns", task.lateness.max_ns),
+        ("longest-response-ns", task.worst_response_ns),
     ];
-    add(
-        figures,
-        &format!("task.{}.{}", task.partition, task.name),
-        &named,
-    );
+    let subject = format!("task.{}.{}", task.partition, task.name);
+    add(figures, &subject, &named);
+    if let Some(bound_ns) = task.bound_ns {
+        add(figures, &subject, &[("bound-ns", bound_ns)]);
+    }
 }

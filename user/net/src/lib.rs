@@ -12,7 +12,7 @@ pub mod frames;
 mod udp;
 mod wire;
 
-pub use bulkhead_virtio_net::{Incoming, Outgoing};
+pub use bulkhead_virtio_net::{Incoming, MEMORY, Outgoing};
 pub use card::{Card, Opened, Problem, drive, drive_from, open};
 pub use exclusive::One;
 pub use fault::Fault;

@@ -21,11 +21,9 @@ use bulkhead_sched::policy::Binding;
 use bulkhead_slite::Mutex;
 use bulkhead_stages::core_command::{self, CoreCommand, Edge};
 use bulkhead_stages::shared_state::{COMMANDS, DONE, FAILED, STACK};
+use bulkhead_stages::stacks;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// Stack pages of the thread, of which 47 KiB were used at most: it builds the plans of all stages
-/// of a pipe there.
-const STACK_PAGES: u64 = 20;
 /// A thread without a stage comes to rest long before this.
 const REST_NS: u64 = 500_000_000;
 
@@ -64,7 +62,7 @@ pub(crate) fn start(
         return Ok(());
     };
     let vcpu = planner::least().ok_or(Failure::named("commands", "they have no VCPU"))?;
-    first.set_stack_pages(Some(STACK_PAGES));
+    first.set_stack_pages(Some(stacks::COMMANDS));
     CORE.threads.spawn(first, obey, Binding::main(vcpu))?;
     first.set_stack_pages(None);
     let means = Means {
@@ -151,7 +149,7 @@ pub(crate) fn is_failed() -> bool {
 
 /// Stack bytes used by a command thread (the most on any core), and bytes that it has.
 pub(crate) fn stacks() -> [u64; 2] {
-    [read(STACK), STACK_PAGES * bulkhead_abi::PAGE_SIZE]
+    [read(STACK), stacks::COMMANDS * bulkhead_abi::PAGE_SIZE]
 }
 
 /// Commands the other cores to take up their stages of a pipe, with these edges and, if the pipe is

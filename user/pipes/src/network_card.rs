@@ -9,7 +9,7 @@ use crate::device::ReceivedFrame;
 use crate::runtime::{CORE, Failure};
 use crate::shared_state;
 use bulkhead_abi::guest::Function;
-use bulkhead_abi::pipe::{MAX_SHARED, Stage};
+use bulkhead_abi::pipe::{CARD_BYTES, MAX_SHARED, Stage};
 use bulkhead_component::first::Timing;
 use bulkhead_component::{First, clock, println};
 use bulkhead_datagram::{Datagram, EVERYBODY, Heard, Station, answer, frame, hear};
@@ -17,6 +17,11 @@ use bulkhead_net::{Incoming, Opened, Outgoing, drive_from};
 use bulkhead_slite::Mutex;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicU64};
+
+const _: () = assert!(
+    bulkhead_net::MEMORY as u64 <= CARD_BYTES,
+    "the tool counts enough"
+);
 
 /// Bytes of a frame that are inspected: a datagram with the longest header.
 const LOOKED_AT: usize = 128;

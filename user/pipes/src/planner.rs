@@ -39,16 +39,13 @@ use bulkhead_sched::NEVER;
 use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_slite::Mutex;
 use bulkhead_stages::request::{PATHS, PathGuarantee};
+use bulkhead_stages::stacks;
 use bulkhead_tpipe::language::{Flow, MILLION};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU64};
 use deployment::{Change, announce_guarantees};
 use removal::Removal;
 use server::Server;
-
-/// Pages of its stack, of which about 245 KiB were used at most: the arrays of solver and admission
-/// lie there, as large for small flows as for large ones.
-const STACK_PAGES: u64 = 76;
 
 /// The command to be executed.
 struct Line {
@@ -132,7 +129,7 @@ pub(crate) fn start(
     };
     let _kept = MEANS.with(&CORE.threads, |place| *place = Some(means));
     let vcpu = least().ok_or(Failure::named("planner", "it has no VCPU"))?;
-    first.set_stack_pages(Some(STACK_PAGES));
+    first.set_stack_pages(Some(stacks::PLANNER));
     let index = CORE.threads.spawn(first, plan, Binding::main(vcpu))?;
     first.set_stack_pages(None);
     let stack = first.last_stack();

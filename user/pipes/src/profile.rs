@@ -3,18 +3,21 @@
 //! First each function runs alone, without interrupts: jobs with random and with extreme inputs,
 //! from none to all of them. Then the overhead of a stage is measured: the pipes of the partition
 //! run with functions that do next to nothing, alone on their core, and each job is timed from its
-//! release on. The sum of both maxima is the worst measured time of a stage.
+//! release on. The sum of both maxima is the worst measured time of a stage. What the kernel metered of the stages' budgets is
+//! measured, too: it is what the analysis counts of each job (`costs.stage`).
 //! Argument word: `profile=JOBS`.
 
 use crate::component_functions;
 use crate::runtime::CORE;
 use crate::shared_state;
 use crate::stage::STAGES;
+use crate::vcpu_pool;
 use bulkhead_abi::pipe::Stage;
 use bulkhead_component::figure::{Counter, Figure};
 use bulkhead_component::first::Timing;
 use bulkhead_component::{Environment, clock, println};
 use bulkhead_sched::harness::Random;
+use bulkhead_sched::policy::VcpuBudget;
 use bulkhead_stages::functions::{self, Function, Functions, Job, State};
 use bulkhead_stages::message::Message;
 use bulkhead_stages::work::ENDS;
@@ -24,6 +27,8 @@ use core::sync::atomic::Ordering::Relaxed;
 
 /// Name of the row for a stage's overhead, beside the functions.
 const STAGE: &str = "(stage)";
+/// Name of the row for the budget that a stage's job used.
+const BUDGET: &str = "(budget)";
 
 /// Inputs at which arithmetic may fail.
 const EXTREMES: [u64; 6] = [
@@ -56,6 +61,13 @@ static CHARGED: [Charged; STAGES] = [const {
         worst: AtomicU64::new(0),
     }
 }; STAGES];
+
+/// Budget that the kernel metered of stages' jobs, ticks.
+static METERED: Charged = Charged {
+    jobs: AtomicU64::new(0),
+    sum: AtomicU64::new(0),
+    worst: AtomicU64::new(0),
+};
 
 /// Measures all functions, if the `profile` argument is given.
 pub(crate) fn functions(env: &Environment, functions: Functions) {
@@ -137,6 +149,30 @@ fn data(random: &mut Random) -> [u64; 2] {
     })
 }
 
+/// Counts what the last job of each stage used of its budget. Called by the recorder, when no stage has work: a budget lists what the
+/// last job used behind what is left.
+pub(crate) fn note_budgets() {
+    if LEFT.load(Relaxed) == 0 {
+        return;
+    }
+    for slot in (0..STAGES).filter_map(vcpu_pool::get) {
+        let used =
+            CORE.threads
+                .with_policy(|policy, _| match policy.servers().budget(slot.server) {
+                    Some(VcpuBudget::Main(budget)) => match budget.chunks() {
+                        [_, .., last] => last.amount,
+                        _ => 0,
+                    },
+                    _ => 0,
+                });
+        if used > 0 {
+            METERED.sum.fetch_add(used, Relaxed);
+            METERED.worst.fetch_max(used, Relaxed);
+            METERED.jobs.fetch_add(1, Relaxed);
+        }
+    }
+}
+
 /// Counts a job of a stage that was released at `released` and began at `began`, in ticks. Blocking
 /// is assumed to cost no more than waking up.
 pub(crate) fn ended(stage: usize, released: u64, began: u64) {
@@ -167,6 +203,11 @@ pub(crate) fn tell(stages: &[Stage]) {
             [&charged.jobs, &charged.sum, &charged.worst].map(|word| word.load(Relaxed));
         Figure::of(jobs, instructions(sum), instructions(worst))
             .print(format_args!("{}{stage}", STAGE));
+    }
+    let [jobs, sum, worst] =
+        [&METERED.jobs, &METERED.sum, &METERED.worst].map(|word| word.load(Relaxed));
+    if jobs > 0 {
+        Figure::of(jobs, instructions(sum), instructions(worst)).print(BUDGET);
     }
     println!("bench done");
 }

@@ -23,11 +23,10 @@ use bulkhead_guest::Home;
 use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_slite::Mutex;
 use bulkhead_stages::message::Entry;
+use bulkhead_stages::stacks;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// Pages of the recorder's stack, of which 8.1 KiB were used at most.
-const STACK_PAGES: u64 = 3;
 /// Interval at which the recorder polls the queues, nanoseconds.
 pub(crate) const PAUSE_NS: u64 = repository::PAUSE_NS;
 /// Maximum number of paths, of all pipes, in the report.
@@ -71,7 +70,7 @@ pub(crate) fn start(
     };
     let _kept = TIMING.with(&CORE.threads, |place| *place = *timing);
     control::open(env);
-    first.set_stack_pages(Some(STACK_PAGES));
+    first.set_stack_pages(Some(stacks::RECORDER));
     CORE.threads.spawn(first, record, Binding::main(vcpu))?;
     first.set_stack_pages(None);
     let stack = first.last_stack();
@@ -136,6 +135,7 @@ extern "C" fn record(_: u64) -> ! {
     let mut last_report = clock::now();
     loop {
         CORE.threads.sleep_until(clock::now() + pause);
+        profile::note_budgets();
         recorder.look();
         planner::look_after_others();
         shell.poll(&timing);

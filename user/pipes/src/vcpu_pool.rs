@@ -25,11 +25,8 @@ use bulkhead_component::stack::Stack;
 use bulkhead_sched::budget::Capacity;
 use bulkhead_sched::policy::ServerId;
 use bulkhead_slite::{Jobs, Mutex, Refused, capacity, jobs_on};
+use bulkhead_stages::stacks;
 use core::ops::Range;
-
-/// Stack pages of a stage: 10.2 KiB were used at most, without the functions' own, which `pipe
-/// functions` prints.
-const STACK_PAGES: u64 = 4;
 
 /// In the admission test, identities below this are numbers of static VCPUs; those of stages that are
 /// started at run time start here.
@@ -49,7 +46,7 @@ pub(crate) type Budgets = [Option<Stage>; STAGES];
 
 /// Creates the threads of all static stages that are here.
 pub(crate) fn open(first: &mut First, servers: &[Option<ServerId>]) -> Result<(), Failure> {
-    first.set_stack_pages(Some(STACK_PAGES));
+    first.set_stack_pages(Some(stacks::STAGE));
     for (_, entry) in table::all() {
         for (number, stage) in entry.here() {
             let server = servers.get(stage.vcpu as usize).copied().flatten();
@@ -63,7 +60,7 @@ pub(crate) fn open(first: &mut First, servers: &[Option<ServerId>]) -> Result<()
 
 /// Creates the threads of spare stages.
 pub(crate) fn open_spare(first: &mut First, timing: &Timing) -> Result<(), Failure> {
-    first.set_stack_pages(Some(STACK_PAGES));
+    first.set_stack_pages(Some(stacks::STAGE));
     for number in spare(timing) {
         let server = CORE.create_least(first);
         let server = server.map_err(|refused| Failure::Vcpu("spare", refused))?;

@@ -4,7 +4,7 @@ use bulkhead_model::bridge::Inside;
 use bulkhead_model::pipes::Apart;
 use bulkhead_model::system::{Partition, PartitionId, System};
 use bulkhead_model::timing::CoreAnalysis;
-use bulkhead_model::{Diagnostic, Severity, components_text, render};
+use bulkhead_model::{Diagnostic, NO_BOUND, Severity, components_text, render, without_bound};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
@@ -106,7 +106,10 @@ fn bounds(partition: &Partition) -> Value {
         })
     };
     let cores: Vec<_> = timing.analyse().iter().map(core).collect();
-    json!({"name": partition.name, "cores": cores})
+    let unbounded = without_bound(partition)
+        .map(|one| json!({"component": one.name, "priority": one.priority, "reason": NO_BOUND}));
+    let unbounded: Vec<_> = unbounded.collect();
+    json!({"name": partition.name, "cores": cores, "without_bound": unbounded})
 }
 
 /// Prints what comes in from other machines, and goes out.

@@ -3,9 +3,9 @@
 use super::events::RunEvent;
 use super::executing::ExecutingReport;
 use super::faults::FaultReport;
+use super::finding::Verdict;
 use super::paths::PathReport;
 use super::refused::RefusedReport;
-use super::verdict::Verdict;
 use crate::error::RunError;
 use crate::figures::{Kind, Spread};
 use serde::{Deserialize, Serialize};
@@ -89,6 +89,9 @@ pub struct PartitionReport {
     /// The partition announced that it is up, at its newest start or before.
     #[serde(default)]
     pub announced: bool,
+    /// Times at which it announced that it is up, as far as the tool saw them, seconds of the machine's clock.
+    #[serde(default)]
+    pub ups_s: Vec<f64>,
     /// Starts.
     pub epoch: u32,
     /// Restarts.
@@ -157,12 +160,12 @@ pub struct ChannelReport {
     pub from: String,
     /// Readers.
     pub to: Vec<String>,
-    /// The writer has a trace, in which it records what it sends.
+    /// `sent` is known: the writer records what it sends, or the buffer counts it.
     #[serde(default)]
-    pub is_sender_traced: bool,
-    /// All readers have traces, or are the tool.
+    pub is_sent_counted: bool,
+    /// `received` is known, likewise.
     #[serde(default)]
-    pub is_receiver_traced: bool,
+    pub is_received_counted: bool,
     /// Messages sent.
     pub sent: u64,
     /// Messages received.
@@ -192,9 +195,15 @@ pub struct TaskReport {
     /// Jobs that ended later.
     #[serde(default)]
     pub late: u64,
-    /// Time of the first job that was late or skipped, seconds of the machine's clock.
+    /// Bound of the response that the analysis computes, nanoseconds.
     #[serde(default)]
-    pub broken_s: Option<f64>,
+    pub bound_ns: Option<u64>,
+    /// Jobs that took longer from their release to their end.
+    #[serde(default)]
+    pub above_bound: u64,
+    /// Spans of time in which jobs ended late or were skipped, seconds of the machine's clock.
+    #[serde(default)]
+    pub broken_spans_s: Vec<[f64; 2]>,
     /// Releases without a job at the end of the run.
     #[serde(default)]
     pub unserved: u64,

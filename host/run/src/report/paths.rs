@@ -9,12 +9,15 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
+use super::spans::Spans;
 use super::stages::{DeviceReport, EarlyReport, FailedReport, OverrunReport, Stages};
 use crate::figures::{Durations, Spread};
 use crate::watch::Clock;
 
 /// Prefix of the channels over which a partition requests stages of run-time pipes; descriptions have no such names.
 const REQUESTS: &str = "typed.";
+/// Time after which a message must have left a path that was deployed at run time, nanoseconds.
+const DUE_NS: u64 = 500_000_000;
 /// Paths kept of a partition.
 const MOST_PATHS: usize = 32;
 /// Restarts kept of a partition.
@@ -36,6 +39,9 @@ pub struct PathReport {
     /// Messages that entered before the first of those: lost, or sent before the receiver started.
     #[serde(default)]
     pub before: u64,
+    /// Messages of these that entered after all partitions of the path had announced that they are up: lost.
+    #[serde(default)]
+    pub lost_at_start: u64,
     /// Messages that entered while a partition of the pipe failed and started anew, and did not leave: lost by the restart.
     #[serde(default)]
     pub lost_by_restarts: u64,
@@ -50,9 +56,12 @@ pub struct PathReport {
     pub bound_ns: Option<u64>,
     /// Messages that took longer.
     pub late: u64,
-    /// Time of the first message that was late or came after a lost one, seconds of the machine's clock.
+    /// Spans of time in which messages left that were late or came after a lost one, seconds of the machine's clock.
     #[serde(default)]
-    pub broken_s: Option<f64>,
+    pub broken_spans_s: Vec<[f64; 2]>,
+    /// When the first and the last message left, seconds of the machine's clock.
+    #[serde(default)]
+    pub between_s: Option<[f64; 2]>,
     /// Largest part of the messages that is lost, as proven.
     pub loss_bound: Option<f64>,
     /// Messages per second that are required.
@@ -63,9 +72,13 @@ pub struct PathReport {
     /// Greatest age of what such a job read, nanoseconds.
     #[serde(default)]
     pub oldest_ns: u64,
-    /// Seconds from the newest restart of one of its partitions to the end of the run, if no message left it since.
+    /// Seconds from the first restart of one of its partitions after the last message to the end of the run, or, if longer, from a
+    /// restart to the next message.
     #[serde(default)]
     pub out_s: Option<f64>,
+    /// Seconds from the last message to the end of the run, of a path with a periodic source.
+    #[serde(default)]
+    pub silent_s: Option<f64>,
     /// Stages of the pipe, wherever they run, of which jobs needed more than their budget.
     #[serde(default)]
     pub overruns: Vec<OverrunReport>,
@@ -101,10 +114,14 @@ pub(super) struct Paths {
     stages: Stages,
     /// Bounds that partitions have reported at run time, which replace those of the description: by partition, pipe and number.
     promised: BTreeMap<(usize, String, u64), PathManifest>,
+    /// When, nanoseconds.
+    promised_ns: BTreeMap<(usize, String, u64), u64>,
     /// Pipes that a command stopped, or the restart of a partition: their rates over the whole run say nothing.
     stopped: BTreeSet<(usize, String)>,
     /// Times at which partitions failed and were started anew, nanoseconds.
     restarts: BTreeMap<usize, Vec<u64>>,
+    /// Times at which partitions announced that they are up, nanoseconds.
+    ups: BTreeMap<usize, Vec<u64>>,
     /// The path that each partition promised last.
     newest: BTreeMap<usize, (usize, String, u64)>,
 }
@@ -117,10 +134,16 @@ struct Path {
     lost_by_restarts: u64,
     /// Time between messages in which a partition started anew.
     outage_ns: u64,
+    /// Longest time from such a start to the next message.
+    longest_out_ns: u64,
     late: u64,
-    /// Time of the first message that was late or came after a lost one.
-    broken_ns: Option<u64>,
+    /// Times at which messages left that were late or came after a lost one.
+    broken: Spans,
     newest: u32,
+    /// Numbers of the first message and of the last one before the source began anew, and when they entered.
+    numbered: [(u32, u64); 2],
+    /// The source has begun anew.
+    is_renumbered: bool,
     /// When the newest entered.
     entered_ns: u64,
     /// Events are missing since the newest one: what was numbered in between is unknown.
@@ -165,7 +188,7 @@ impl Paths {
     }
 
     /// Partition `tracer` promises a path from now on; with a bound of nothing, what is described of the pipe again.
-    pub(super) fn promised(&mut self, tracer: usize, name: String, event: &Event) {
+    pub(super) fn promised(&mut self, tracer: usize, name: String, event: &Event, clock: &Clock) {
         if event.a == 0 {
             let of_pipe =
                 |(partition, pipe, _): &(usize, String, u64)| *partition == tracer && *pipe == name;
@@ -189,8 +212,11 @@ impl Paths {
             bound_ns: event.a,
             loss: f64::from(event.sequence) / 1e6,
             throughput: None,
+            is_periodic: false,
         };
         self.promised.insert(key.clone(), path);
+        let at_ns = clock.ns(event.ticks);
+        self.promised_ns.entry(key.clone()).or_insert(at_ns);
         self.newest.insert(tracer, key);
     }
 
@@ -226,22 +252,69 @@ impl Paths {
         }
     }
 
-    /// Returns `true` if a partition with a part in the pipe started anew within that time.
-    fn has_restarted(&self, within: RangeInclusive<u64>, tracer: usize, name: &str) -> bool {
-        self.newest_restart(within, tracer, name).is_some()
+    /// Returns the partitions that certainly have a part in the pipe.
+    fn partitions_of(&self, tracer: usize, name: &str) -> impl Iterator<Item = usize> {
+        let static_paths = self.description.iter();
+        let of_pipe = static_paths.filter(move |(one, path)| *one == tracer && path.pipe == name);
+        let stages = of_pipe.flat_map(|(_, path)| &path.stages);
+        let stages = stages.filter_map(|stage| {
+            let mut names = self.names.iter();
+            names.position(|one| *one == stage.partition)
+        });
+        stages.chain([tracer])
     }
 
-    /// Returns the time of the newest of these restarts.
-    fn newest_restart(
-        &self,
-        within: RangeInclusive<u64>,
-        tracer: usize,
-        name: &str,
-    ) -> Option<u64> {
+    /// Returns the first time within that time at which a partition with a part in the pipe started anew.
+    fn first_restart(&self, within: RangeInclusive<u64>, tracer: usize, name: &str) -> Option<u64> {
         let restarts = self.restarts.iter();
         let of_pipe = restarts.filter(|(one, _)| self.takes_part(**one, tracer, name));
         let times = of_pipe.flat_map(|(_, times)| times);
-        times.copied().filter(|time| within.contains(time)).max()
+        times.copied().filter(|time| within.contains(time)).min()
+    }
+
+    /// Partition `partition` announced at that time that it is up.
+    pub(super) fn up(&mut self, partition: usize, at_ns: u64) {
+        let times = self.ups.entry(partition).or_default();
+        if times.len() < MOST_RESTARTS {
+            times.push(at_ns);
+        }
+    }
+
+    /// Returns how many messages before the first that came entered after all partitions of the path had announced that they are up. The
+    /// messages behind it tell how far apart they enter. One may have been under way when the last partition announced itself.
+    fn lost_at_start(&self, tracer: usize, name: &str, path: &Path) -> u64 {
+        const UNDER_WAY: u64 = 1;
+        let mut static_paths = self.description.iter();
+        let is_static = static_paths.any(|(one, path)| *one == tracer && path.pipe == name);
+        if is_static && self.partitions_of(tracer, name).all(|one| one == tracer) {
+            return path.before;
+        }
+        let [(first, entered_ns), (newest, newest_ns)] = path.numbered;
+        let numbers = u64::from(newest.saturating_sub(first));
+        let apart_ns = newest_ns.saturating_sub(entered_ns).checked_div(numbers);
+        let begins = |times: &BTreeMap<usize, Vec<u64>>| {
+            let of_path = times.iter();
+            let of_path = of_path.filter(|(one, _)| self.takes_part(**one, tracer, name));
+            let of_path = of_path.filter_map(|(_, times)| {
+                let times = times.iter().copied();
+                times.filter(|at| *at <= entered_ns).max()
+            });
+            of_path.max()
+        };
+        let (Some(apart_ns), Some(up_ns)) = (apart_ns, begins(&self.ups)) else {
+            return 0;
+        };
+        let all_are_up = self.partitions_of(tracer, name).all(|one| {
+            let times = self.ups.get(&one);
+            times.is_some_and(|times| times.iter().any(|at| *at <= entered_ns))
+        });
+        // The announcement of a start that ended soon was not seen.
+        let is_down = begins(&self.restarts).is_some_and(|at| at > up_ns);
+        let entered = (entered_ns - up_ns).checked_div(apart_ns).unwrap_or(0);
+        match all_are_up && !is_down {
+            true => path.before.min(entered.saturating_sub(UNDER_WAY)),
+            false => 0,
+        }
     }
 
     /// Partition `tracer` was stopped at that time, and starts anew if `restarts`: what it runs then is described.
@@ -300,31 +373,37 @@ impl Paths {
         }
         let at = clock.ns(event.ticks);
         let since = self.seen.get(&key).map_or(at, |path| path.entered_ns);
-        let restarted = self.has_restarted(since..=at, tracer, &key.1);
+        let restart = self.first_restart(since..=at, tracer, &key.1);
         let path = self.seen.entry(key).or_default();
         let delay = clock.ns(event.ticks.saturating_sub(event.a));
         if path.delivered == 0 {
             path.first_ns = at;
             path.before = u64::from(event.sequence.saturating_sub(1));
+            path.numbered = [(event.sequence, clock.ns(event.a)); 2];
         } else if !path.gap {
             // A smaller number is a new start's.
             let missing = event.sequence.checked_sub(path.newest.saturating_add(1));
             let missing = u64::from(missing.unwrap_or(0));
-            if restarted {
+            if let Some(restart) = restart {
+                path.longest_out_ns = path.longest_out_ns.max(at.saturating_sub(restart));
                 path.lost_by_restarts += missing;
                 path.outage_ns += at.saturating_sub(path.last_ns);
             } else {
                 path.lost += missing;
                 if missing > 0 {
-                    path.broken_ns.get_or_insert(at);
+                    path.broken.add(at);
                 }
             }
+        }
+        path.is_renumbered |= event.sequence < path.newest;
+        if !path.is_renumbered {
+            path.numbered[1] = (event.sequence, clock.ns(event.a));
         }
         path.gap = false;
         path.delivered += 1;
         if bound.is_some_and(|bound| delay > bound) {
             path.late += 1;
-            path.broken_ns.get_or_insert(at);
+            path.broken.add(at);
         }
         path.newest = event.sequence;
         path.last_ns = at;
@@ -338,8 +417,8 @@ impl Paths {
     }
 
     /// Partition `tracer` says that jobs of a stage of its pipe overran.
-    pub(super) fn overran(&mut self, tracer: usize, name: String, event: &Event) {
-        self.stages.overran(tracer, name, event);
+    pub(super) fn overran(&mut self, tracer: usize, name: String, event: &Event, clock: &Clock) {
+        self.stages.overran(tracer, name, event, clock);
     }
 
     /// Partition `tracer` reports jobs of a stage of its pipe without output.
@@ -384,40 +463,84 @@ impl Paths {
             let report = report(&path.partition, &path.pipe, Some(path));
             self.with_stages(report, *tracer, path.number)
         });
-        let seen = self.seen.iter().map(|((partition, name, number), path)| {
-            let current = self.in_force(*partition, name, *number);
-            let who = names.get(*partition).map_or("", String::as_str);
-            let span = path.last_ns.saturating_sub(path.first_ns) as f64 / 1e9;
-            // Nothing has left since the newest restart.
-            let out_since = self.newest_restart(path.entered_ns..=end_ns, *partition, name);
-            let out_s = out_since.map(|since| end_ns.saturating_sub(since) as f64 / 1e9);
-            let is_stopped = self.is_stopped(*partition, name);
-            let end_ns = out_since.map_or(end_ns, |_| path.last_ns);
-            let report = PathReport {
-                delivered: path.delivered,
-                lost: path.lost,
-                before: path.before,
-                lost_by_restarts: path.lost_by_restarts,
-                late: path.late,
-                broken_s: path.broken_ns.map(|ns| ns as f64 / 1e9),
-                rate: match path.delivered {
-                    0 | 1 => 0.0,
-                    count => (count - 1) as f64 / span.max(1e-9),
-                },
-                delay: path.delay.spread(),
-                span_s: end_ns
-                    .saturating_sub(path.first_ns)
-                    .saturating_sub(path.outage_ns) as f64
-                    / 1e9,
-                required_rate: current
-                    .filter(|_| !is_stopped)
-                    .and_then(|path| path.throughput),
-                out_s: out_s.filter(|_| !is_stopped),
-                ..report(who, name, current)
-            };
-            self.with_stages(report, *partition, *number)
+        let seen = self.seen.iter().map(|(key, path)| {
+            let who = names.get(key.0).map_or("", String::as_str);
+            self.seen_report(who, key, path, end_ns)
         });
-        seen.chain(unseen).collect()
+        seen.chain(unseen)
+            .chain(self.deployed(names, end_ns))
+            .collect()
+    }
+
+    /// Reports of paths that were deployed at run time, and of which no message was seen.
+    fn deployed(&self, names: &[String], end_ns: u64) -> impl Iterator<Item = PathReport> {
+        let deployed = self.promised.iter().filter(move |(key, _)| {
+            let (tracer, name, _) = *key;
+            let mut static_paths = self.description.iter();
+            let is_static = static_paths.any(|(one, path)| one == tracer && path.pipe == *name);
+            let begun = self.promised_ns.get(*key).copied();
+            let is_due = begun.is_none_or(|begun| end_ns > begun.saturating_add(DUE_NS));
+            let is_unseen = !self.seen.contains_key(*key) && !self.is_stopped(*tracer, name);
+            !is_static && is_unseen && is_due
+        });
+        deployed.map(move |((tracer, name, number), path)| {
+            let who = names.get(*tracer).map_or("", String::as_str);
+            self.with_stages(report(who, name, Some(path)), *tracer, *number)
+        })
+    }
+
+    /// Returns the report of a path with messages; `who` is the name of its partition.
+    fn seen_report(
+        &self,
+        who: &str,
+        (partition, name, number): &(usize, String, u64),
+        path: &Path,
+        end_ns: u64,
+    ) -> PathReport {
+        let current = self.in_force(*partition, name, *number);
+        let span = path.last_ns.saturating_sub(path.first_ns) as f64 / 1e9;
+        // Nothing has left since that restart.
+        let out_since = self.first_restart(path.entered_ns..=end_ns, *partition, name);
+        let out_ns = out_since.map_or(0, |since| end_ns.saturating_sub(since));
+        let out_ns = out_ns.max(path.longest_out_ns);
+        let out_s = (out_ns > 0).then_some(out_ns as f64 / 1e9);
+        let silent_ns = end_ns.saturating_sub(path.last_ns);
+        let is_periodic = current.is_some_and(|path| path.is_periodic);
+        let is_stopped = self.is_stopped(*partition, name);
+        let lost_at_start = self.lost_at_start(*partition, name, path);
+        let mut broken = Spans::default();
+        if lost_at_start > 0 {
+            broken.add(path.first_ns);
+        }
+        broken.extend(&path.broken);
+        let end_ns = out_since.map_or(end_ns, |_| path.last_ns);
+        let report = PathReport {
+            delivered: path.delivered,
+            lost: path.lost,
+            before: path.before,
+            lost_by_restarts: path.lost_by_restarts,
+            late: path.late,
+            lost_at_start,
+            broken_spans_s: broken.seconds(),
+            between_s: Some([path.first_ns, path.last_ns].map(|ns| ns as f64 / 1e9)),
+            rate: match path.delivered {
+                0 | 1 => 0.0,
+                count => (count - 1) as f64 / span.max(1e-9),
+            },
+            delay: path.delay.spread(),
+            span_s: end_ns
+                .saturating_sub(path.first_ns)
+                .saturating_sub(path.outage_ns) as f64
+                / 1e9,
+            required_rate: current
+                .filter(|_| !is_stopped)
+                .and_then(|path| path.throughput),
+            out_s: out_s.filter(|_| !is_stopped),
+            silent_s: (is_periodic && !is_stopped && out_since.is_none())
+                .then_some(silent_ns as f64 / 1e9),
+            ..report(who, name, current)
+        };
+        self.with_stages(report, *partition, *number)
     }
 }
 
@@ -451,6 +574,7 @@ mod tests {
             bound_ns: 1000,
             loss: 0.25,
             throughput: Some(100.0),
+            is_periodic: true,
         };
         Paths {
             description: vec![(0, current)],
@@ -510,7 +634,7 @@ mod tests {
         };
         for (name, bound) in [("steering", 500), ("extra", 2000)] {
             let event = promised_event(EventKind::Promised, 100_000, bound, name);
-            paths.promised(0, name.into(), &event);
+            paths.promised(0, name.into(), &event, &Clock::new(1_000_000_000));
             for (end, function) in (0..).zip(["first", "last"]) {
                 let event = promised_event(EventKind::PathEnd, end, 50_000_000, function);
                 paths.path_end(0, function.into(), &event);
@@ -528,7 +652,7 @@ mod tests {
         assert_eq!(report.required_rate, Some(50.0));
         // It runs by its description again.
         let event = promised_event(EventKind::Promised, 0, 0, "steering");
-        paths.promised(0, "steering".into(), &event);
+        paths.promised(0, "steering".into(), &event, &Clock::new(1_000_000_000));
         leave(&mut paths, 0x200, 4, [3000, 3900]);
         let [report] = paths
             .reports(&["control".into()], 0)
@@ -539,6 +663,7 @@ mod tests {
             0,
             "steering".into(),
             &promised_event(EventKind::Promised, 0, 500, ""),
+            &Clock::new(1_000_000_000),
         );
         paths.stop(0, 0, false);
         assert_eq!(paths.reports(&[], 0)[0].bound_ns, Some(1000));
@@ -578,6 +703,41 @@ mod tests {
             let other = report(times);
             assert_eq!((other.lost, other.lost_by_restarts), (38, 0), "{times:?}");
         }
+        // Restarts one after the other excuse no longer outage than one.
+        let mut paths = paths_over(["control", "linux", "control"]);
+        leave(&mut paths, 0x200, 1, [0, 900]);
+        for at in [1500, 3000, 6000] {
+            paths.stop(1, at, true);
+        }
+        let out_s = |paths: &Paths| paths.reports(&["control".into()], 9_500)[0].out_s;
+        assert_eq!(out_s(&paths), Some(8e-6));
+        leave(&mut paths, 0x200, 9, [9000, 9100]);
+        assert_eq!(out_s(&paths), Some(7.6e-6));
+    }
+
+    #[test]
+    fn messages_before_the_first_that_came_are_lost_once_the_pipe_is_up() {
+        let lost_at_start = |partitions: [&str; 2], ups: &[(usize, u64)]| {
+            let mut paths = paths_over(partitions);
+            ups.iter().for_each(|(one, at)| paths.up(*one, *at));
+            for number in 7..10 {
+                let entered = u64::from(number) * 1000;
+                leave(&mut paths, 0x200, number, [entered, entered + 900]);
+            }
+            let report = paths.reports(&["control".into()], 10_000).swap_remove(0);
+            assert_eq!(report.before, 6);
+            assert_eq!(report.broken_spans_s.is_empty(), report.lost_at_start == 0);
+            report.lost_at_start
+        };
+        let both = ["control", "linux"];
+        // One message may be under way when the last partition announces itself.
+        assert_eq!(lost_at_start(both, &[(0, 100), (1, 3500)]), 2);
+        assert_eq!(lost_at_start(both, &[(0, 100), (1, 6500)]), 0);
+        assert_eq!(lost_at_start(both, &[(0, 100), (1, 3500), (1, 8500)]), 2);
+        // It is not known when the second partition was up.
+        assert_eq!(lost_at_start(both, &[(0, 100)]), 0);
+        assert_eq!(lost_at_start(both, &[(0, 100), (1, 9500)]), 0);
+        assert_eq!(lost_at_start(["control", "control"], &[]), 6);
     }
 
     #[test]
@@ -617,11 +777,17 @@ mod tests {
                 b: 0x200,
                 name: name_field("steering"),
             };
-            paths.promised(1, "steering".into(), &event(EventKind::Promised, 1000, 0));
+            let clock = Clock::new(1_000_000_000);
+            paths.promised(
+                1,
+                "steering".into(),
+                &event(EventKind::Promised, 1000, 0),
+                &clock,
+            );
             let end = event(EventKind::PathEnd, 100_000_000, 1);
             paths.path_end(1, "emit".into(), &end);
             let delivered = event(EventKind::Delivered, 0, 1);
-            paths.take(1, "steering".into(), &delivered, &Clock::new(1_000_000_000));
+            paths.take(1, "steering".into(), &delivered, &clock);
             match restarts {
                 true => paths.stop(partition, 1, true),
                 false => paths.stopped(partition, "steering".into()),
@@ -632,6 +798,33 @@ mod tests {
             let rates = [0, 1, 2].map(|partition| of_run_time(partition, restarts));
             assert_eq!(rates, [None, None, Some(100.0)], "{restarts}");
         }
+    }
+
+    #[test]
+    fn a_periodic_pipe_that_falls_silent_and_a_deployed_one_without_messages_are_reported() {
+        let mut paths = paths();
+        leave(&mut paths, 0x200, 1, [0, 900]);
+        let silent = |paths: &Paths| paths.reports(&["control".into()], 10_900)[0].silent_s;
+        assert_eq!(silent(&paths), Some(1e-5));
+        paths.stopped(0, "steering".into());
+        assert_eq!(silent(&paths), None);
+        let promised = Event {
+            ticks: 1000,
+            kind: EventKind::Promised as u32,
+            sequence: 0,
+            a: 500,
+            b: 0x100,
+            name: name_field("extra"),
+        };
+        paths.promised(0, "extra".into(), &promised, &Clock::new(1_000_000_000));
+        let reports = |paths: &Paths, end_ns| paths.reports(&["control".into()], end_ns);
+        assert_eq!(reports(&paths, 10_900).len(), 1, "it has just begun");
+        let end_ns = 2 * DUE_NS;
+        let both = reports(&paths, end_ns);
+        assert_eq!(both.len(), 2);
+        assert_eq!((both[1].delivered, both[1].bound_ns), (0, Some(500)));
+        paths.stopped(0, "extra".into());
+        assert_eq!(reports(&paths, end_ns).len(), 1);
     }
 
     #[test]

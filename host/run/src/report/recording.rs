@@ -53,6 +53,8 @@ pub struct Recording {
     digests_are_whole: bool,
     first_lines: Vec<String>,
     linux_starts_ns: BTreeMap<usize, u64>,
+    /// Times at which partitions announced themselves, seconds.
+    ups_s: BTreeMap<usize, Vec<f64>>,
     files: Files,
 }
 
@@ -78,6 +80,7 @@ impl Recording {
             digests_are_whole: true,
             first_lines: Vec::new(),
             linux_starts_ns: BTreeMap::new(),
+            ups_s: BTreeMap::new(),
             files,
         }
     }
@@ -103,6 +106,15 @@ impl Recording {
                 if fault.ticks() <= self.cut_ticks {
                     self.faults.add(*partition, fault);
                 }
+                Ok(())
+            }
+            Sight::Up { partition, ticks } => {
+                let at_ns = clock.ns(*ticks);
+                self.figures.up(*partition, at_ns);
+                self.ups_s
+                    .entry(*partition)
+                    .or_default()
+                    .push(at_ns as f64 / 1e9);
                 Ok(())
             }
             Sight::Unseen {
@@ -206,6 +218,12 @@ impl Recording {
         }
     }
 
+    /// Times at which a partition announced that it is up, seconds.
+    #[must_use]
+    pub fn ups_s(&self, partition: usize) -> Vec<f64> {
+        self.ups_s.get(&partition).cloned().unwrap_or_default()
+    }
+
     /// Faults so far.
     #[must_use]
     pub const fn faults(&self) -> &FaultLog {
@@ -297,13 +315,15 @@ fn channel_reports(manifest: &Manifest) -> Vec<ChannelReport> {
         let partition = partitions.find(|partition| partition.name == *name);
         partition.is_none_or(|partition| !partition.traces.is_empty())
     };
+    // Stages record no message of the channels between them; a dot is in no name of a description.
+    let is_derived = |channel: &ChannelManifest| channel.name.contains('.');
     let report = |channel: &ChannelManifest| ChannelReport {
         name: channel.name.clone(),
         kind: channel.kind.clone(),
         from: channel.from.clone(),
         to: channel.to.clone(),
-        is_sender_traced: is_traced(&channel.from),
-        is_receiver_traced: channel.to.iter().all(is_traced),
+        is_sent_counted: is_traced(&channel.from) && !is_derived(channel),
+        is_received_counted: channel.to.iter().all(is_traced) && !is_derived(channel),
         ..ChannelReport::default()
     };
     manifest.channels.iter().map(report).collect()

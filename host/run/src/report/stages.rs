@@ -8,6 +8,7 @@ use bulkhead_plan::manifest::{Manifest, PathManifest};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+use super::spans::Spans;
 use crate::figures::counted;
 use crate::report::paths::PathReport;
 use crate::watch::Clock;
@@ -16,7 +17,7 @@ use crate::watch::Clock;
 const MOST_STAGES: usize = 128;
 
 /// Jobs of a stage that needed more than their budget.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OverrunReport {
     /// The partition that runs it.
     pub partition: String,
@@ -26,6 +27,23 @@ pub struct OverrunReport {
     pub jobs: u64,
     /// The pipe was stopped for one.
     pub stopped: bool,
+    /// Spans of time in which they were reported, seconds of the machine's clock.
+    #[serde(default)]
+    pub broken_spans_s: Vec<[f64; 2]>,
+}
+
+impl OverrunReport {
+    /// Names the stage and what happened.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let stopped = match self.stopped {
+            true => ", which stopped the pipe",
+            false => "",
+        };
+        let jobs = counted(self.jobs, "job");
+        let (stage, partition) = (&self.stage, &self.partition);
+        format!("{jobs} of stage {stage} of {partition} overran the budget{stopped}")
+    }
 }
 
 /// Jobs of a stage without output, because the component of their function did not work.
@@ -114,6 +132,7 @@ struct Seen {
     /// Greatest age of what such a job read.
     oldest_ns: u64,
     overran: Total,
+    overran_at: Spans,
     stopped: bool,
     failed: Total,
     /// Messages that came too close, and their sender.
@@ -174,8 +193,9 @@ impl Stages {
     }
 
     /// Partition `tracer` says that jobs of a stage of its pipe overran.
-    pub(super) fn overran(&mut self, tracer: usize, pipe: String, event: &Event) {
+    pub(super) fn overran(&mut self, tracer: usize, pipe: String, event: &Event, clock: &Clock) {
         if let Some(seen) = self.seen(tracer, pipe, event) {
+            seen.overran_at.add(clock.ns(event.ticks));
             seen.overran.take(event.sequence);
             seen.stopped |= event.a != 0;
         }
@@ -239,6 +259,7 @@ impl Stages {
                     stage: name(),
                     jobs,
                     stopped: seen.stopped,
+                    broken_spans_s: seen.overran_at.seconds(),
                 });
             }
             let jobs = seen.failed.sum();
@@ -301,6 +322,7 @@ mod tests {
             bound_ns: 1000,
             loss: 0.0,
             throughput: None,
+            is_periodic: false,
         }
     }
 
@@ -361,7 +383,12 @@ mod tests {
             (2, "steering", 1, 100, 1),
             (1, "another", 1, 50, 1),
         ] {
-            stages.overran(tracer, pipe.into(), &event(place, count, halted));
+            stages.overran(
+                tracer,
+                pipe.into(),
+                &event(place, count, halted),
+                &Clock::new(1_000_000_000),
+            );
         }
         let path = description();
         let overrun = |partition: &str, stage: &str, jobs, stopped| OverrunReport {
@@ -369,6 +396,7 @@ mod tests {
             stage: stage.into(),
             jobs,
             stopped,
+            broken_spans_s: vec![[0.0; 2]],
         };
         let report = filled(&stages, [Some(&path); 2]);
         assert_eq!(
@@ -452,10 +480,11 @@ mod tests {
 
     #[test]
     fn nonsense_is_bounded() {
+        let clock = Clock::new(1_000_000_000);
         let mut stages = stages();
         for place in 0..1000 {
-            stages.overran(0, "steering".into(), &event(place, u32::MAX, 0));
-            stages.overran(0, "steering".into(), &event(place, 1, 0));
+            stages.overran(0, "steering".into(), &event(place, u32::MAX, 0), &clock);
+            stages.overran(0, "steering".into(), &event(place, 1, 0), &clock);
         }
         let report = filled(&stages, [None; 2]);
         assert_eq!(report.overruns.len(), MOST_STAGES);

@@ -162,8 +162,8 @@ fn channels_text(channels: &[ChannelReport], kind: Kind) -> String {
                 channel.kind.clone(),
                 channel.from.clone(),
                 channel.to.join(" "),
-                count(channel.sent, channel.is_sender_traced),
-                count(channel.received, channel.is_receiver_traced),
+                count(channel.sent, channel.is_sent_counted),
+                count(channel.received, channel.is_received_counted),
                 channel.backlog.to_string(),
                 channel.lost.to_string(),
                 if delayed {
@@ -181,10 +181,10 @@ fn channels_text(channels: &[ChannelReport], kind: Kind) -> String {
     table(&head, rows)
 }
 
-/// A count of events; of a partition without a trace nothing is known.
-fn count(events: u64, is_traced: bool) -> String {
-    if events > 0 || is_traced {
-        events.to_string()
+/// A number of messages, or a dash where nothing counts them.
+fn count(messages: u64, is_counted: bool) -> String {
+    if messages > 0 || is_counted {
+        messages.to_string()
     } else {
         "-".into()
     }
@@ -234,7 +234,13 @@ fn paths_text(paths: &[PathReport], kind: Kind) -> String {
 
 /// Anomalies of the pipe and its stages.
 fn stage_anomalies(path: &PathReport) -> String {
-    let before = (path.before > 0).then(|| format!(", {} before the first that came", path.before));
+    let before = (path.before > 0).then(|| {
+        let lost = match path.lost_at_start {
+            0 => String::new(),
+            count => format!(", of which {count} are lost"),
+        };
+        format!(", {} before the first that came{lost}", path.before)
+    });
     let by_restarts = (path.lost_by_restarts > 0)
         .then(|| format!(", {} lost by restarts", path.lost_by_restarts));
     let fell_back = (path.fell_back > 0).then(|| {
@@ -288,9 +294,13 @@ fn device_facts(one: &DeviceReport) -> String {
 }
 
 fn tasks_text(tasks: &[TaskReport], kind: Kind) -> String {
+    // Columns of a row about responses.
+    const RESPONSE: usize = 3;
+    const MAX: usize = 7;
+    const BOUND: usize = 9;
     let time = format!("[us, {kind}]");
     let head = [
-        "task", "jobs", "overruns", "", "min", "avg", "p99", "max", "jitter", &time,
+        "task", "jobs", "overruns", "", "min", "avg", "p99", "max", "jitter", "bound", &time,
     ];
     let rows = tasks.iter().flat_map(|task| {
         let name = format!("{}/{}", task.partition, task.name);
@@ -326,6 +336,13 @@ fn tasks_text(tasks: &[TaskReport], kind: Kind) -> String {
             ]
         };
         let counts = [task.jobs.to_string(), task.overruns.to_string()];
+        let response = task.bound_ns.map(|bound_ns| {
+            let mut row = vec![String::new(); BOUND];
+            row[RESPONSE] = "release to finish".into();
+            row[MAX] = us(task.worst_response_ns);
+            row.push(self::us(bound_ns));
+            row
+        });
         [
             spread(name, counts, "release to start", &task.lateness),
             spread(
@@ -335,6 +352,8 @@ fn tasks_text(tasks: &[TaskReport], kind: Kind) -> String {
                 &task.execution,
             ),
         ]
+        .into_iter()
+        .chain(response)
     });
     table(&head, rows)
 }
@@ -422,6 +441,7 @@ mod tests {
             stage: stage.into(),
             jobs,
             stopped,
+            broken_spans_s: Vec::new(),
         };
         let mut path = PathReport::default();
         assert_eq!(stage_anomalies(&path), "");

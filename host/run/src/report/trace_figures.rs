@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use super::messages::Messages;
 use super::paths::Paths;
+use super::spans::Spans;
 use crate::figures::Durations;
 use crate::report::contents::{ChannelReport, TaskReport, TrackingReport};
 use crate::report::paths::PathReport;
@@ -50,10 +51,15 @@ struct Task {
     newest_ns: u64,
     /// The task has ended, or its partition was stopped.
     ended: bool,
+    /// Its partition was stopped since its last job, and may start anew.
+    is_down: bool,
     deadline_ns: Option<u64>,
     late: u64,
-    /// Time of the first late or skipped job.
-    broken_ns: Option<u64>,
+    /// Bound of the analysis.
+    bound_ns: Option<u64>,
+    above_bound: u64,
+    /// Times at which jobs ended late or were skipped.
+    broken: Spans,
     worst_response_ns: u64,
     lateness: Durations,
     execution: Durations,
@@ -102,7 +108,7 @@ impl TraceFigures {
             OVERRUN => {
                 if let Some(task) = slot(&mut self.tasks, tracer, name) {
                     task.overruns = task.overruns.saturating_add(event.a.max(1));
-                    task.broken_ns.get_or_insert(clock.ns(event.ticks));
+                    task.broken.add(clock.ns(event.ticks));
                 }
             }
             SENT => self.messages.sent(tracer, &name),
@@ -111,17 +117,18 @@ impl TraceFigures {
             SIGNAL => self.signal(tracer, name, f64::from_bits(event.a)),
             DELIVERED => self.paths.take(tracer, name, event, clock),
             FELL_BACK => self.paths.fell_back(tracer, name, event, clock),
-            STAGE_OVERRAN => self.paths.overran(tracer, name, event),
+            STAGE_OVERRAN => self.paths.overran(tracer, name, event, clock),
             JOBS_FAILED => self.paths.jobs_failed(tracer, name, event),
             ENDPOINT => self.paths.at_devices(tracer, name, event, clock),
             CAME_EARLY => self.paths.came_early(tracer, name, event),
-            PROMISED => self.paths.promised(tracer, name, event),
+            PROMISED => self.paths.promised(tracer, name, event, clock),
             PATH_END => self.paths.path_end(tracer, name, event),
             TASK_BEGUN => {
                 if let Some(task) = slot(&mut self.tasks, tracer, name) {
                     task.period_ns = Some(clock.ns(event.a)).filter(|&period| period > 0);
                     task.newest_ns = clock.ns(event.b.max(event.ticks));
                     (task.newest_release_ns, task.ended) = (None, false);
+                    task.is_down = false;
                 }
             }
             TASK_ENDED => {
@@ -143,7 +150,7 @@ impl TraceFigures {
                 task.longest_gap_ns = task.longest_gap_ns.max(gap_ns);
             }
             task.newest_ns = task.newest_ns.max(clock.ns(event.b));
-            task.ended = false;
+            (task.ended, task.is_down) = (false, false);
             task.lateness.add(since(event.a, event.ticks));
             task.execution.add(since(event.ticks, event.b));
             let response_ns = since(event.a, event.b);
@@ -151,9 +158,11 @@ impl TraceFigures {
             let late = task
                 .deadline_ns
                 .is_some_and(|deadline| response_ns > deadline);
+            let above_bound = task.bound_ns.is_some_and(|bound| response_ns > bound);
             task.late += u64::from(late);
-            if late {
-                task.broken_ns.get_or_insert(release_ns);
+            task.above_bound += u64::from(above_bound);
+            if late || above_bound {
+                task.broken.add(clock.ns(event.b));
             }
         }
     }
@@ -182,11 +191,25 @@ impl TraceFigures {
             .iter_mut()
             .filter(|((one, _), _)| *one == partition);
         for (_, task) in of_partition {
+            task.is_down = !task.ended || task.is_down;
             (task.newest_release_ns, task.ended) = (None, true);
         }
     }
 
-    /// TraceFigures of a partition are missing from here to the next.
+    /// Partition `partition` announced at that time that it is up.
+    pub(super) fn up(&mut self, partition: usize, at_ns: u64) {
+        self.paths.up(partition, at_ns);
+        // A described task has to be served again.
+        let tasks = self.tasks.iter_mut();
+        let tasks = tasks.filter(|((one, _), task)| {
+            *one == partition && task.is_down && task.deadline_ns.is_some()
+        });
+        for (_, task) in tasks.filter(|(_, task)| task.newest_ns < at_ns) {
+            (task.newest_ns, task.ended, task.is_down) = (at_ns, false, false);
+        }
+    }
+
+    /// Events of a partition are missing from here to the next.
     pub(super) fn gap(&mut self, partition: usize) {
         self.paths.gap(partition);
     }
@@ -225,7 +248,9 @@ impl TraceFigures {
             overruns: task.overruns,
             deadline_ns: task.deadline_ns,
             late: task.late,
-            broken_s: task.broken_ns.map(|ns| ns as f64 / 1e9),
+            bound_ns: task.bound_ns,
+            above_bound: task.above_bound,
+            broken_spans_s: task.broken.seconds(),
             unserved: task.unserved(end_ns),
             newest_s: task.newest_ns as f64 / 1e9,
             worst_response_ns: task.worst_response_ns,
@@ -266,6 +291,7 @@ fn tasks(manifest: &Manifest) -> ByName<Task> {
         deadlines.map(move |(name, &deadline_ns)| {
             let task = Task {
                 deadline_ns: Some(deadline_ns),
+                bound_ns: partition.bounds.get(name).copied(),
                 ..Task::default()
             };
             ((index, name.clone()), task)
@@ -377,6 +403,56 @@ mod tests {
         stopped.stop(0, 0, true);
         assert_eq!(stopped.tasks(&[], 1_000_000_000)[0].unserved, 0);
         assert_eq!(events(&[begun, job]).tasks(&[], 20_000_000)[0].unserved, 0);
+    }
+
+    #[test]
+    fn jobs_beyond_the_bound_of_the_analysis_are_counted() {
+        let clock = Clock::new(62_500_000);
+        let mut figures = TraceFigures::default();
+        let task = Task {
+            deadline_ns: Some(1_000_000),
+            bound_ns: Some(2000),
+            ..Task::default()
+        };
+        figures.tasks.insert((0, "loop".into()), task);
+        for end in [1125, 1126] {
+            let job = event(EventKind::Job, "loop", 1010, 1000, end);
+            figures.take(0, &job, &clock);
+        }
+        let task = figures.tasks(&["control".into()], 0).swap_remove(0);
+        assert_eq!(
+            (task.late, task.above_bound, task.bound_ns),
+            (0, 1, Some(2000))
+        );
+        assert_eq!(task.broken_spans_s.len(), 1);
+    }
+
+    #[test]
+    fn a_task_with_a_deadline_is_served_again_after_a_restart() {
+        let clock = Clock::new(62_500_000);
+        let unserved = |up_ns: Option<u64>, jobs_after: &[Event]| {
+            let mut figures = TraceFigures::default();
+            let task = Task {
+                deadline_ns: Some(1_000_000),
+                ..Task::default()
+            };
+            figures.tasks.insert((0, "loop".into()), task);
+            for ticks in [62_500, 125_000] {
+                let job = event(EventKind::Job, "loop", ticks, ticks, ticks + 100);
+                figures.take(0, &job, &clock);
+            }
+            figures.stop(0, 3_000_000, true);
+            up_ns.into_iter().for_each(|at| figures.up(0, at));
+            jobs_after
+                .iter()
+                .for_each(|job| figures.take(0, job, &clock));
+            figures.tasks(&["control".into()], 1_000_000_000)[0].unserved
+        };
+        assert_eq!(unserved(None, &[]), 0, "it is down");
+        assert_eq!(unserved(Some(100_000_000), &[]), 900);
+        let late = 62_400_000;
+        let job = event(EventKind::Job, "loop", late, late, late + 100);
+        assert_eq!(unserved(Some(100_000_000), &[job]), 0);
     }
 
     #[test]

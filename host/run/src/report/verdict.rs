@@ -7,88 +7,19 @@
 //! foreseen if the description names the action of its cause and its partition runs at the end.
 
 use bulkhead_plan::manifest::{Manifest, PartitionManifest, PathManifest};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 use crate::figures::{Kind, counted, duration};
 use crate::report::contents::{PartitionReport, Report, TaskReport};
 use crate::report::executing::{ExecutingReport, at_the_end};
 use crate::report::faults::FaultReport;
+use crate::report::finding::{Finding, HOST_SILENCE_S, START_S, Verdict, finding, longest_silence};
 use crate::report::injection::Injections;
-use crate::report::paths::PathReport;
-use crate::report::stages::{EarlyReport, FailedReport};
+use crate::report::path_verdict::path_findings;
 use crate::run::Ended;
-
-/// Silence after which a partition hangs, if the description names no heartbeat; seconds.
-const SILENCE_S: f64 = 0.5;
-
-/// Silence after which a partition or a task has stopped by the clock of the host, which can halt an emulated core for a second.
-const HOST_SILENCE_S: f64 = 5.0;
-
-/// Time that a partition without a heartbeat may take to start again, if it announces that it is up: Linux boots in about a second.
-const START_S: f64 = 4.0;
 
 /// Name of the finding about a partition without guarantees, as a part of the partition.
 const UNJUDGED: &str = "guarantees";
-
-/// Pass or fail, and the reasons.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verdict {
-    /// No promise was broken.
-    pub pass: bool,
-    /// Times were those of the host's clock, so that deadlines, bounds and rates were not judged.
-    #[serde(default)]
-    pub is_untimed: bool,
-    /// Broken promises that decide.
-    pub broken: Vec<Finding>,
-    /// Broken promises that the description waives, or that follow from a requested fault.
-    pub waived: Vec<Finding>,
-}
-
-/// A promise that was broken, or could not be judged.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
-    /// Name of the subject, as `run.waive` names it.
-    pub subject: String,
-    /// The broken promise, in words.
-    pub what: String,
-    /// A requested fault caused it.
-    #[serde(skip)]
-    is_injected: bool,
-}
-
-impl Finding {
-    fn injected(self, is_injected: bool) -> Self {
-        Self {
-            is_injected,
-            ..self
-        }
-    }
-}
-
-impl Verdict {
-    /// One line for the verdict, one for each broken promise.
-    #[must_use]
-    pub fn text(&self) -> String {
-        let mut text = match self.broken.len() {
-            0 if self.is_untimed => {
-                "PASS: every promise was kept, times aside, which the host's clock cannot judge\n"
-                    .to_owned()
-            }
-            0 => "PASS: every promise was kept\n".to_owned(),
-            1 => "FAIL: 1 promise was broken\n".to_owned(),
-            count => format!("FAIL: {count} promises were broken\n"),
-        };
-        let lines = self.broken.iter().map(|one| ("", one));
-        let waived = self.waived.iter().map(|one| ("does not count: ", one));
-        for (mark, Finding { subject, what, .. }) in lines.chain(waived) {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "  {mark}{subject}: {what}");
-        }
-        text
-    }
-}
 
 /// Judges `report`, a run of `manifest`.
 pub(crate) fn judge(report: &Report, manifest: &Manifest) -> Verdict {
@@ -121,7 +52,7 @@ pub(crate) fn judge(report: &Report, manifest: &Manifest) -> Verdict {
         _ => Some(task.clone()),
     });
     findings.extend(tasks.filter_map(|task| {
-        let is_injected = injections.precedes(&task.partition, task.broken_s);
+        let is_injected = is_task_injected(&task, &injections, report.length_s);
         let found = task_finding(&task, &report.executing)?;
         Some(found.injected(is_injected))
     }));
@@ -135,7 +66,7 @@ pub(crate) fn judge(report: &Report, manifest: &Manifest) -> Verdict {
         })
         .filter_map(|one| {
             let found = unjudged(report, one, &manifest.paths)?;
-            Some(found.injected(injections.precedes(&one.name, None)))
+            Some(found.injected(injections.has_fault(&one.name)))
         })
         .collect();
     findings.extend(unjudged);
@@ -143,24 +74,6 @@ pub(crate) fn judge(report: &Report, manifest: &Manifest) -> Verdict {
         is_untimed: report.kind == Kind::Emulated,
         ..sort(findings, manifest)
     }
-}
-
-/// Returns what a path has broken.
-fn path_findings(
-    report: &Report,
-    path: &PathReport,
-    injections: &Injections<'_>,
-) -> impl Iterator<Item = Finding> + use<> {
-    let subject = format!("{}/{}", path.partition, path.name);
-    let mut broken = path.broken(report.kind != Kind::Emulated);
-    if path.delivered == 0
-        && let Some(first) = broken.first_mut()
-    {
-        first.push_str(&at_the_end(&report.executing, &path.partition));
-    }
-    let is_injected = injections.precedes(&path.partition, path.broken_s);
-    let broken = broken.into_iter();
-    broken.map(move |what| finding(&subject, what).injected(is_injected))
 }
 
 /// Returns a finding if no guarantee shows whether the programs of a partition on the kernel, or of a Linux without the agent,
@@ -195,14 +108,6 @@ fn unjudged(
             ),
         )
     })
-}
-
-fn finding(subject: &str, what: impl Into<String>) -> Finding {
-    Finding {
-        subject: subject.into(),
-        what: what.into(),
-        is_injected: false,
-    }
 }
 
 /// Returns `true` if a partition is down, or so early in a start that it may still be starting.
@@ -295,17 +200,12 @@ fn unannounced(
         return Some("never announced that it is up".into());
     }
     let since_s = partition.since_s;
+    if description.has_agent && !partition.announced {
+        return Some("had not announced that it is up by the end of the run".into());
+    }
     let is_expected = partition.announced || description.has_agent;
     (is_expected && length_s - since_s > START_S)
         .then(|| format!("did not announce that it is up since its start at {since_s:.3} s"))
-}
-
-/// Returns the silence after which a partition or a task has stopped, seconds.
-const fn longest_silence(kind: Kind) -> f64 {
-    match kind {
-        Kind::Emulated => HOST_SILENCE_S,
-        _ => SILENCE_S,
-    }
 }
 
 /// Returns a finding if the runtime of a partition beats no longer.
@@ -317,6 +217,11 @@ fn silence(
     let last = partition.last_sign_s.filter(|_| description.announces)?;
     let admitted = description.heartbeat_ns.map_or(0.0, |ns| 2e-9 * ns as f64);
     let silent = report.length_s - last;
+    if -silent > START_S {
+        return Some(format!(
+            "its sign of life claims the time {last:.3} s, which never came"
+        ));
+    }
     (silent > admitted.max(longest_silence(report.kind)))
         .then(|| format!("hangs: its last sign of life came at {last:.3} s"))
 }
@@ -344,9 +249,22 @@ fn untimed(task: &TaskReport, length_s: f64) -> Option<TaskReport> {
     let is_over = length_s - task.newest_s > HOST_SILENCE_S;
     is_over.then(|| TaskReport {
         late: 0,
+        above_bound: 0,
         overruns: 0,
         ..task.clone()
     })
+}
+
+/// Returns `true` if a requested fault caused all that a task has broken.
+fn is_task_injected(task: &TaskReport, injections: &Injections<'_>, length_s: f64) -> bool {
+    let name = &task.partition;
+    let is_broken = task.late > 0 || task.above_bound > 0 || task.overruns > 0;
+    let silent_s = length_s - task.newest_s;
+    let is_stopped = match task.unserved {
+        0 => task.jobs > 0 || injections.has_fault(name),
+        releases => injections.stopped(name, task.newest_s, silent_s / releases as f64),
+    };
+    is_stopped && (!is_broken || injections.explain(name, &task.broken_spans_s))
 }
 
 fn task_finding(task: &TaskReport, executing: &[ExecutingReport]) -> Option<Finding> {
@@ -357,6 +275,15 @@ fn task_finding(task: &TaskReport, executing: &[ExecutingReport]) -> Option<Find
             task.late,
             counted(task.jobs, "job"),
             duration(task.deadline_ns.unwrap_or(0)),
+            duration(task.worst_response_ns)
+        )
+    });
+    let above_bound = (task.above_bound > 0).then(|| {
+        format!(
+            "{} of {} took longer than the bound of {}; the longest response took {}",
+            task.above_bound,
+            counted(task.jobs, "job"),
+            duration(task.bound_ns.unwrap_or(0)),
             duration(task.worst_response_ns)
         )
     });
@@ -376,85 +303,12 @@ fn task_finding(task: &TaskReport, executing: &[ExecutingReport]) -> Option<Find
             at_the_end(executing, &task.partition)
         )
     });
-    let all: Vec<_> = [late, overran, stopped, unseen]
+    // A job after its deadline is beyond its bound, too.
+    let all: Vec<_> = [late.or(above_bound), overran, stopped, unseen]
         .into_iter()
         .flatten()
         .collect();
     (!all.is_empty()).then(|| finding(&subject, all.join("; ")))
-}
-
-impl PathReport {
-    /// The promises about it that were broken or could not be judged; those about time only if `timed`.
-    #[must_use]
-    pub fn broken(&self, timed: bool) -> Vec<String> {
-        let Some(bound_ns) = self.bound_ns else {
-            return Vec::new();
-        };
-        let mut broken = Vec::new();
-        let all = self.delivered.saturating_add(self.lost);
-        if all == 0 {
-            broken.push("no message came through it, so its bound could not be judged".into());
-        }
-        if self.late > 0 && timed {
-            broken.push(format!(
-                "{} of {} took longer than the bound of {}; the longest took {}",
-                self.late,
-                counted(self.delivered, "message"),
-                duration(bound_ns),
-                duration(self.delay.max_ns)
-            ));
-        }
-        let admitted = self.loss_bound.unwrap_or(1.0);
-        if self.lost as f64 > admitted * all.max(1) as f64 {
-            let reasons = self.failed.iter().map(FailedReport::sentence);
-            let reasons: String = reasons.map(|one| format!("; {one}")).collect();
-            broken.push(format!(
-                "lost {} of {}; {} % are admitted{reasons}",
-                self.lost,
-                counted(all, "message"),
-                (1e4 * admitted).round() / 100.0
-            ));
-        }
-        broken.extend(self.slow().filter(|_| timed && all > 0));
-        let out_s = self.out_s.filter(|out_s| *out_s > START_S);
-        if let (Some(out_s), Some(_), true) = (out_s, self.required_rate, timed) {
-            broken.push(format!(
-                "no message came through it in the {out_s:.3} s after the newest restart of one of its partitions"
-            ));
-        }
-        // A budget is a time, too.
-        broken.extend(self.overruns.iter().filter(|_| timed).map(|one| {
-            let stopped = if one.stopped {
-                ", which stopped the pipe"
-            } else {
-                ""
-            };
-            let jobs = counted(one.jobs, "job");
-            format!(
-                "{jobs} of stage {} of {} overran the budget{stopped}",
-                one.stage, one.partition
-            )
-        }));
-        let promised = self.early.iter().filter(|one| !one.is_port);
-        broken.extend(promised.map(EarlyReport::sentence));
-        broken
-    }
-
-    /// Returns a finding if the required rate is missed, over the whole time from its first message to the run's end. The first and the
-    /// last message may lie outside, and a source may begin late or pause for a tenth of the time.
-    fn slow(&self) -> Option<String> {
-        const EDGES: f64 = 2.0;
-        const PAUSES: f64 = 0.1;
-        let required = self.required_rate?;
-        let expected =
-            required * (1.0 - self.loss_bound.unwrap_or(0.0)) * (1.0 - PAUSES) * self.span_s;
-        (self.delivered as f64 + EDGES < expected).then(|| {
-            format!(
-                "carried {:.1} of the required {required:.1} messages per second",
-                self.delivered as f64 / self.span_s.max(1e-9)
-            )
-        })
-    }
 }
 
 /// Divides findings into those that decide and those that do not. Paths of one pipe share its stages: equal findings are one.
@@ -482,7 +336,6 @@ fn covers(name: &str, subject: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::OverrunReport;
 
     #[test]
     fn a_waiver_of_a_partition_covers_its_parts_and_no_other_partition() {
@@ -495,71 +348,6 @@ mod tests {
         }
         assert!(!covers("control/filter", "control"));
         assert!(!covers("control/filter", "control/filter-2"));
-    }
-
-    fn path() -> PathReport {
-        PathReport {
-            partition: "control".into(),
-            name: "steering".into(),
-            delivered: 398,
-            bound_ns: Some(1000),
-            loss_bound: Some(0.0),
-            required_rate: Some(400.0),
-            span_s: 1.0,
-            ..PathReport::default()
-        }
-    }
-
-    #[test]
-    fn a_path_keeps_its_guarantees_or_names_each_that_it_broke() {
-        assert_eq!(path().broken(true), Vec::<String>::new());
-        let slow = PathReport {
-            delivered: 8,
-            ..path()
-        };
-        assert_eq!(
-            slow.broken(true),
-            ["carried 8.0 of the required 400.0 messages per second"]
-        );
-        assert!(slow.broken(false).is_empty());
-        let lossy = PathReport { lost: 1, ..path() };
-        assert_eq!(
-            lossy.broken(true),
-            ["lost 1 of 399 messages; 0 % are admitted"]
-        );
-        let silent = PathReport {
-            delivered: 0,
-            ..path()
-        };
-        assert_eq!(silent.broken(true).len(), 1, "{:?}", silent.broken(true));
-        let late = PathReport { late: 2, ..path() };
-        assert!(
-            late.broken(true)[0]
-                .starts_with("2 of 398 messages took longer than the bound of 1 us")
-        );
-        let overran = PathReport {
-            overruns: vec![OverrunReport {
-                jobs: 1,
-                ..OverrunReport::default()
-            }],
-            ..path()
-        };
-        let out = |out_s| PathReport {
-            out_s: Some(out_s),
-            ..path()
-        };
-        assert_eq!(out(1.0).broken(true), Vec::<String>::new(), "it starts");
-        assert_eq!(out(5.0).broken(true).len(), 1, "nothing since a restart");
-        assert_eq!(overran.broken(true).len(), 1);
-        assert!(overran.broken(false).is_empty());
-        assert!(
-            PathReport {
-                bound_ns: None,
-                ..slow
-            }
-            .broken(true)
-            .is_empty()
-        );
     }
 
     #[test]
@@ -576,6 +364,10 @@ mod tests {
             },
             TaskReport {
                 overruns: 1,
+                ..well.clone()
+            },
+            TaskReport {
+                above_bound: 1,
                 ..well.clone()
             },
             TaskReport {
@@ -709,11 +501,14 @@ mod tests {
         let partition = PartitionReport {
             name: "control".into(),
             state: "up".into(),
-            last_sign_s: Some(1.0),
+            since_s: 0.6,
+            ups_s: vec![0.01, 0.6],
+            last_sign_s: Some(3.0),
             ..PartitionReport::default()
         };
         let report = Report {
             partitions: vec![partition],
+            length_s: 3.0,
             faults,
             tasks,
             ..report()
@@ -730,9 +525,9 @@ mod tests {
         serde_json::from_str(text).expect("a manifest")
     }
 
-    #[test]
-    fn a_requested_fault_waives_what_it_causes_and_no_other_fault() {
-        let requested = FaultReport {
+    /// The requested fault of a component.
+    fn requested() -> FaultReport {
+        FaultReport {
             partition: "control".into(),
             component: Some("filter".into()),
             cause: "component".into(),
@@ -742,25 +537,37 @@ mod tests {
             last_s: 0.5,
             elr: 0x40_1000,
             ..FaultReport::default()
-        };
-        let failure = FaultReport {
+        }
+    }
+
+    /// The failure of its partition that follows.
+    fn failure() -> FaultReport {
+        FaultReport {
             component: None,
             cause: "panic".into(),
             action: "restart".into(),
             at_s: 0.501,
             last_s: 0.501,
-            ..requested.clone()
-        };
-        let late = |broken_s| TaskReport {
+            ..requested()
+        }
+    }
+
+    /// A task with a late job at that time.
+    fn late(broken_s: f64) -> TaskReport {
+        TaskReport {
             partition: "control".into(),
             name: "filter".into(),
             jobs: 100,
             late: 1,
             deadline_ns: Some(1000),
-            broken_s: Some(broken_s),
+            broken_spans_s: vec![[broken_s; 2]],
             ..TaskReport::default()
-        };
-        let both = || vec![requested.clone(), failure.clone()];
+        }
+    }
+
+    #[test]
+    fn a_requested_fault_waives_what_it_causes_and_no_other_fault() {
+        let both = || vec![requested(), failure()];
         let verdict = judged(both(), vec![late(0.502)]);
         assert!(verdict.pass, "{verdict:?}");
         assert_eq!(verdict.waived.len(), 3);
@@ -768,28 +575,83 @@ mod tests {
         let elsewhere = FaultReport {
             elr: 0x40_2000,
             at_s: 0.7,
-            ..requested.clone()
+            ..requested()
         };
         let of_another = FaultReport {
             component: Some("other".into()),
             at_s: 0.7,
-            ..requested.clone()
+            ..requested()
         };
         let by_itself = FaultReport {
             at_s: 0.8,
-            ..failure.clone()
+            ..failure()
         };
         for other in [elsewhere, of_another, by_itself] {
             let verdict = judged(with(other.clone()), vec![]);
             assert_eq!(verdict.broken.len(), 1, "{other:?}");
         }
         assert!(
-            !judged(both(), vec![late(0.4)]).pass,
-            "late before the fault"
-        );
-        assert!(
             !judged(vec![], vec![late(0.4)]).pass,
             "no requested fault came"
+        );
+    }
+
+    #[test]
+    fn a_requested_fault_waives_nothing_before_and_nothing_long_after_it() {
+        let both = || vec![requested(), failure()];
+        for (at_s, when) in [(0.4, "before the fault"), (1.6, "long after it")] {
+            assert!(!judged(both(), vec![late(at_s)]).pass, "late {when}");
+        }
+        let twice = TaskReport {
+            broken_spans_s: vec![[0.502; 2], [1.6; 2]],
+            ..late(0.502)
+        };
+        assert!(!judged(both(), vec![twice]).pass, "late once more");
+        // It stopped with the fault, or long after it.
+        let stopped = |newest_s| TaskReport {
+            late: 0,
+            unserved: 100,
+            newest_s,
+            ..late(0.5)
+        };
+        assert!(judged(both(), vec![stopped(0.499)]).pass);
+        assert!(!judged(both(), vec![stopped(1.6)]).pass);
+    }
+
+    #[test]
+    fn a_linux_that_is_not_up_at_the_end_and_a_false_sign_of_life_are_named() {
+        let linux = PartitionManifest {
+            kind: "linux".into(),
+            has_agent: true,
+            ..component(false)
+        };
+        let starting = |announced| PartitionReport {
+            name: "control".into(),
+            state: "starting".into(),
+            since_s: 0.5,
+            announced,
+            ..PartitionReport::default()
+        };
+        let found = |partition: &PartitionReport| {
+            let manifest = manifest();
+            partition_findings(&report(), &linux, partition, &manifest).map(|found| found.what)
+        };
+        let never = found(&starting(false)).expect("nothing of it could be judged");
+        assert!(never.starts_with("had not announced"), "{never}");
+        assert_eq!(found(&starting(true)), None, "it starts again");
+        let beating = PartitionManifest {
+            announces: true,
+            ..component(false)
+        };
+        let partition = |last| PartitionReport {
+            last_sign_s: Some(last),
+            ..starting(true)
+        };
+        assert_eq!(silence(&report(), &beating, &partition(1.2)), None);
+        let false_sign = silence(&report(), &beating, &partition(1e6)).expect("it never came");
+        assert!(
+            false_sign.starts_with("its sign of life claims"),
+            "{false_sign}"
         );
     }
 

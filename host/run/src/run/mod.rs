@@ -8,7 +8,7 @@ mod starvation;
 pub use ended::Ended;
 pub use files::Files;
 
-use bulkhead_plan::manifest::{ChannelManifest, Manifest};
+use bulkhead_plan::manifest::Manifest;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -22,8 +22,8 @@ use crate::machine::{
 };
 use crate::ram::Ram;
 use crate::report::{
-    COMPONENT, FaultLog, Live, Recording, Report, Verdict, executing, fault_report, judge,
-    partition_reports, refused_reports,
+    COMPONENT, FaultLog, Live, Recording, Report, Verdict, executing, fault_report,
+    fill_from_buffer, judge, partition_reports, refused_reports,
 };
 use crate::watch::{Clock, Sight, Watch, ns_to_ticks};
 use progress::Progress;
@@ -303,6 +303,7 @@ impl<'m> Course<'m> {
             Sight::Event { .. }
             | Sight::Record { .. }
             | Sight::Gap { .. }
+            | Sight::Up { .. }
             | Sight::Unseen { .. } => {}
         }
     }
@@ -385,12 +386,11 @@ impl<'m> Course<'m> {
             }
         }
         let channels = report.channels.iter_mut().zip(&manifest.channels);
-        for (channel, built) in channels.filter(|(one, _)| one.sent == 0 && one.received == 0) {
-            if let Some(cursors) = ring_cursors(self.ram, built) {
-                [channel.sent, channel.received] = cursors;
-            }
+        for (channel, built) in channels {
+            fill_from_buffer(channel, built, |pa| self.ram.read(pa));
         }
-        for partition in &mut report.partitions {
+        for (index, partition) in report.partitions.iter_mut().enumerate() {
+            partition.ups_s = recording.ups_s(index);
             let of_partition = report
                 .faults
                 .iter()
@@ -401,17 +401,4 @@ impl<'m> Course<'m> {
         report.verdict = judge(&report, manifest);
         Ok(report)
     }
-}
-
-/// Messages that passed a ring, as its two cursors count them until the machine stopped: sent and received. Nothing else is known
-/// of partitions without a trace. Cursors that no ring can have say nothing.
-fn ring_cursors(ram: &Ram, channel: &ChannelManifest) -> Option<[u64; 2]> {
-    const CONSUMER_LINE: u64 = 64;
-    if channel.kind != "ring" {
-        return None;
-    }
-    let sent: u64 = ram.read(channel.region.pa).ok()?;
-    let received: u64 = ram.read(channel.region.pa + CONSUMER_LINE).ok()?;
-    let held = sent.checked_sub(received)?;
-    (held <= channel.messages.into()).then_some([sent, received])
 }

@@ -7,6 +7,7 @@ mod attach;
 mod clock;
 mod component_log;
 mod console;
+mod link;
 mod records;
 mod status;
 
@@ -27,6 +28,7 @@ use crate::error::RunError;
 use crate::machine::RunFolder;
 use crate::ram::Ram;
 use console::Console;
+use link::LinkReader;
 use records::Records;
 
 /// A fault, as it was recorded.
@@ -93,6 +95,13 @@ pub enum Sight {
         /// The record of the fault.
         fault: Box<RecordedFault>,
     },
+    /// A partition announced that it is up.
+    Up {
+        /// Index of the partition.
+        partition: usize,
+        /// Counter value when it did.
+        ticks: u64,
+    },
     /// Faults of a partition were overwritten before they were read.
     Unseen {
         /// Index of the partition.
@@ -125,6 +134,7 @@ struct Partition<'m> {
     traces: Vec<Records<'m>>,
     status: StatusReader,
     components: Option<ComponentLogReader>,
+    link: LinkReader,
 }
 
 /// Everything that is followed.
@@ -255,6 +265,12 @@ impl<'m> Watch<'m> {
 impl Partition<'_> {
     fn poll(&mut self, index: usize, ram: &Ram, sights: &mut Vec<Sight>) {
         let name = &self.name;
+        if let Some(ticks) = self.link.new_up(ram) {
+            sights.push(Sight::Up {
+                partition: index,
+                ticks,
+            });
+        }
         let mut traces = Vec::new();
         for trace in &mut self.traces {
             let mut events = Vec::new();
@@ -369,6 +385,7 @@ fn follow<'m>(ram: &'m Ram, partition: &PartitionManifest) -> Result<Partition<'
             .collect::<Result<_, _>>()?,
         status: StatusReader::new(partition.status),
         components: partition.component_log.map(ComponentLogReader::new),
+        link: LinkReader::new(partition.link),
     })
 }
 

@@ -5,7 +5,7 @@ use super::First;
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::guest::{GuestInfo, GuestPage};
 use bulkhead_abi::kernel::{Archive, Rights, Status, first};
-use bulkhead_abi::{pipe, repository, timing};
+use bulkhead_abi::timing_data::TimingData;
 use bulkhead_buffers::Region;
 use zerocopy::{FromBytes, FromZeros};
 
@@ -23,103 +23,8 @@ pub fn argument_text<'a>(info: &'a GuestInfo, key: &str) -> Option<&'a str> {
     words.find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
 }
 
-/// The VCPUs and tasks of a partition.
-#[derive(Clone, Copy, Debug)]
-pub struct Timing {
-    /// VCPUs, in the order of the description.
-    pub vcpus: &'static [timing::Vcpu],
-    /// Tasks, in the order of the description.
-    pub tasks: &'static [timing::Task],
-    /// Scheduling order of VCPUs, unless by rate.
-    pub schedule: Option<&'static timing::Schedule>,
-    /// Slots of all cores.
-    pub slots: &'static [timing::Slot],
-    /// Costs of scheduling decisions, if they are known.
-    pub costs: Option<&'static timing::Costs>,
-    /// Doorbells that ring in the partition.
-    pub doorbells: &'static [timing::Doorbell],
-    /// Tuned pipes, solved and admitted.
-    pub pipes: &'static [pipe::Pipe],
-    /// Their stages, those of a pipe together.
-    pub stages: &'static [pipe::Stage],
-    /// Their edges to and from stages of other partitions.
-    pub crossings: &'static [pipe::Crossing],
-    /// Pipe functions that components execute.
-    pub functions: &'static [pipe::ComponentFunction],
-    /// Functions and endpoints for run-time pipes, if there may be any.
-    pub repository: Option<repository::Repository<'static>>,
-}
-
-impl Timing {
-    /// No VCPUs, tasks or pipes.
-    pub const NOTHING: Self = Self {
-        vcpus: &[],
-        tasks: &[],
-        schedule: None,
-        slots: &[],
-        costs: None,
-        doorbells: &[],
-        pipes: &[],
-        stages: &[],
-        crossings: &[],
-        functions: &[],
-        repository: None,
-    };
-
-    /// Decodes the timing data; nothing if the bytes have another format.
-    #[must_use]
-    pub fn read(bytes: &'static [u8]) -> Option<Self> {
-        let (head, rest) = timing::Head::ref_from_prefix(bytes).ok()?;
-        if head.magic != timing::TIMING_MAGIC {
-            return None;
-        }
-        let counts = [head.vcpus, head.tasks].map(|count| count as usize);
-        let (vcpus, rest) = <[timing::Vcpu]>::ref_from_prefix_with_elems(rest, counts[0]).ok()?;
-        let (tasks, rest) = <[timing::Task]>::ref_from_prefix_with_elems(rest, counts[1]).ok()?;
-        let found = timing::Schedule::ref_from_prefix(rest).ok();
-        let found = found.filter(|(schedule, _)| schedule.magic == timing::SCHEDULE_MAGIC);
-        let (schedule, slots, rest) = match found {
-            Some((schedule, rest)) => {
-                let count = schedule.slots as usize;
-                let slots = <[timing::Slot]>::ref_from_prefix_with_elems(rest, count).ok()?;
-                (Some(schedule), slots.0, slots.1)
-            }
-            None => (None, &[][..], rest),
-        };
-        let found = timing::Costs::ref_from_prefix(rest).ok();
-        let found = found.filter(|(costs, _)| costs.magic == timing::COSTS_MAGIC);
-        let (costs, doorbells, rest) = match found {
-            Some((costs, rest)) => {
-                let count = costs.doorbells as usize;
-                let doorbells =
-                    <[timing::Doorbell]>::ref_from_prefix_with_elems(rest, count).ok()?;
-                (Some(costs), doorbells.0, doorbells.1)
-            }
-            None => (None, &[][..], rest),
-        };
-        let nothing = (pipe::Pipes::NONE, rest);
-        let (run, rest) = pipe::Pipes::read_before(rest).unwrap_or(nothing);
-        let pipe::Pipes {
-            pipes,
-            stages,
-            crossings,
-            functions,
-        } = run;
-        Some(Self {
-            vcpus,
-            tasks,
-            schedule,
-            slots,
-            costs,
-            doorbells,
-            pipes,
-            stages,
-            crossings,
-            functions,
-            repository: repository::Repository::read(rest),
-        })
-    }
-}
+/// The VCPUs and tasks of a partition, as its archive has them.
+pub type Timing = TimingData<'static>;
 
 impl First {
     /// Returns a copy of the guest information page.
