@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_function_of_the_description_is_not_described_twice() {
+    fn a_function_gets_one_table_only() {
         let mut text = DESCRIPTION.to_owned();
         add_function(&mut text, "filter", "means");
         add_function(&mut text, "mean", "means");
