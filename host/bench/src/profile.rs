@@ -166,18 +166,28 @@ fn image(program: &Program) -> Result<String, BenchError> {
         Program::Crate(name) => format!("{{ crate = {name:?} }}"),
         Program::File(path) => format!("{{ file = {:?} }}", absolute(path)?),
         Program::Folder(folder) => {
-            let paths = |list: &[PathBuf]| list.iter().map(|path| absolute(path)).collect();
-            let (sources, include): (Result<Vec<_>, _>, Result<Vec<_>, _>) =
-                (paths(&folder.sources), paths(&folder.include));
-            format!(
-                "{{ folder = {:?}, sources = {:?}, include = {:?}, define = {:?} }}",
-                absolute(&folder.path)?,
-                sources?,
-                include?,
-                folder.define
-            )
+            let mut text = format!("{{ folder = {:?}", absolute(&folder.path)?);
+            let lists = [
+                ("sources", strings(&folder.sources)?),
+                ("include", strings(&folder.include)?),
+                ("define", folder.define.clone()),
+            ];
+            for (key, list) in lists {
+                // A crate names its own in its `Cargo.toml`.
+                if !list.is_empty() {
+                    text += &format!(", {key} = {list:?}");
+                }
+            }
+            text + " }"
         }
     })
+}
+
+/// Absolute paths, as text.
+fn strings(paths: &[PathBuf]) -> Result<Vec<String>, BenchError> {
+    let absolute = paths.iter().map(|path| absolute(path));
+    let text = absolute.map(|path| Ok(path?.display().to_string()));
+    text.collect()
 }
 
 /// A component that executes functions.
