@@ -23,7 +23,7 @@ use core::ptr;
 pub struct Attributes {
     /// Its owner may take it again, and gives it back as often.
     pub recursive: bool,
-    /// It is released when its owner ends; else it stays locked then.
+    /// The end of the owner releases the mutex; without this it stays locked.
     pub robust: bool,
     /// Its owner runs at this priority at least, from the moment at which it has the mutex.
     pub ceiling: Option<Priority>,

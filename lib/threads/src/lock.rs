@@ -11,7 +11,7 @@ use core::sync::atomic::Ordering::Relaxed;
 const WAITER_SHIFT: u32 = 32;
 const OWNER: u64 = (1 << WAITER_SHIFT) - 1;
 
-/// Index of the owner of a lock whose owner has ended; no thread has it.
+/// Owner index of a lock that the end of its owner has left locked; no thread has this index.
 pub(crate) const ABANDONED: u64 = u32::MAX as u64 - 1;
 
 /// The word: owner's index + 1 below, waiter's above; 0 = free.

@@ -362,7 +362,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         self.with(|state| state.scheduler.wakeup(thread_of(index), now));
     }
 
-    /// Stops the machine's thread of a place whose thread ended itself.
+    /// Stops the machine's thread at an index after the thread there has ended itself.
     pub fn retire(&self, index: u64) {
         self.with(|state| {
             let thread = thread_of(index);
@@ -372,7 +372,7 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         });
     }
 
-    /// Waits for the end of a thread, until `until`. A place without a thread is one whose thread has ended.
+    /// Waits for the end of a thread, until `until`. A thread that has ended has left its index without a thread.
     ///
     /// # Errors
     /// [`WaitError::TimedOut`].

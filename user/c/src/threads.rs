@@ -261,7 +261,7 @@ pub(crate) fn join(index: u64, until: Time) -> Result<(), JoinError> {
 
 /// Why a thread was not joined.
 pub(crate) enum JoinError {
-    /// It is the caller, there is none, or no thread joins it.
+    /// The thread is the caller, does not exist, or was created detached.
     NotJoinable,
     /// The wait ended.
     Waited(WaitError),

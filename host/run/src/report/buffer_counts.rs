@@ -31,6 +31,11 @@ pub(crate) fn fill(
     if let Some(received) = received.filter(|_| report.received == 0) {
         (report.received, report.is_received_counted) = (received, true);
     }
+    // A reader may trace other things than what it receives.
+    let is_unread = report.received == 0 && report.lost == 0 && report.sent > 0;
+    if received.is_none() && is_unread {
+        report.is_received_counted = false;
+    }
 }
 
 /// Returns the numbers of messages sent and received, `None` where the buffer has no such count.
@@ -129,6 +134,35 @@ mod tests {
         assert_eq!(filled("recorder", &memory), [Some(5), None]);
         clear();
         assert_eq!(filled("mailbox", &memory), [None, None]);
+    }
+
+    #[test]
+    fn a_reader_that_traces_other_things_counts_no_message() {
+        let channel = ChannelManifest {
+            name: "state".into(),
+            kind: "four-slot".into(),
+            from: "plant".into(),
+            to: vec!["control".into()],
+            region: Region {
+                pa: BASE,
+                size: 4096,
+            },
+            message: BYTES as u32,
+            messages: 1,
+        };
+        let filled = |received| {
+            let mut report = ChannelReport {
+                is_sent_counted: true,
+                is_received_counted: true,
+                sent: 7,
+                received,
+                ..ChannelReport::default()
+            };
+            fill(&mut report, &channel, |_| Ok(0));
+            report.is_received_counted
+        };
+        assert!(filled(1));
+        assert!(!filled(0));
     }
 
     #[test]

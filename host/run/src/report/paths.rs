@@ -489,7 +489,7 @@ impl Paths {
         })
     }
 
-    /// Returns the report of a path with messages; `who` is the name of its partition.
+    /// Returns the report of a path with messages in the named partition.
     fn seen_report(
         &self,
         who: &str,
