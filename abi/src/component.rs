@@ -180,6 +180,10 @@ pub struct Wiring {
     /// First page and pages of the partition's trace into which it records, where it owns the trace; each owner has a recorder of its
     /// own.
     pub trace: [u32; 2],
+    /// Pages for the contents of long messages that its pipe functions write ([`message_contents`]).
+    pub contents_pages: u32,
+    /// 0.
+    pub reserved: u32,
 }
 
 impl Wiring {
@@ -432,10 +436,28 @@ pub mod pipe_functions {
         pub state: [AtomicU64; STATE],
         /// The data to be sent.
         pub output: [AtomicU64; 2],
+        /// Addresses and sizes of the contents of long messages, that of the output last ([`content`]). The bits [`LONG`] of
+        /// [`Job::present`] mark the valid ones.
+        pub contents: [AtomicU64; INPUTS + 1],
     }
 
     /// Bit of [`Job::present`] for the source.
     pub const SOURCE: u64 = 1 << INPUTS;
+
+    /// Bit of [`Job::present`] for the content of the first input; those of the others and of the output follow.
+    pub const LONG: u64 = 1 << 8;
+
+    /// Word for a content at an address below 4 GiB.
+    #[must_use]
+    pub const fn content(address: u64, bytes: u64) -> u64 {
+        bytes << 32 | address & 0xffff_ffff
+    }
+
+    /// Address and bytes in such a word.
+    #[must_use]
+    pub const fn of_content(word: u64) -> [u64; 2] {
+        [word & 0xffff_ffff, word >> 32]
+    }
 
     /// Memory that a component with pipe functions shares with the scheduler.
     #[repr(C)]
@@ -464,6 +486,23 @@ pub mod pipe_functions {
         name.rotate_right(1);
         name[0] = b'.';
         name
+    }
+}
+
+/// Memory for the contents of long messages: each program with pipe functions writes its own, and the other programs with functions on its core
+/// read it. The scheduler of the core writes all, since it allocates and clears buffers. It has one address in all of them.
+pub mod message_contents {
+    /// Address of the first one on a core.
+    pub const FIRST: u64 = 0x2000_0000;
+    /// Distance of two is a multiple of this: what a translation table maps.
+    const SPAN: u64 = 2 << 20;
+    /// Most bytes of those of a core.
+    pub const MOST: u64 = 0x2000_0000;
+
+    /// Bytes of the address space that one of so many pages takes.
+    #[must_use]
+    pub const fn bytes(pages: u32) -> u64 {
+        (pages as u64 * crate::PAGE_SIZE).next_multiple_of(SPAN)
     }
 }
 

@@ -20,6 +20,8 @@ pub const TOGETHER: &str = ".pipes";
 
 /// Endpoints of a partition, at most, that Main VCPUs scatter or gather for.
 pub const MAX_SHARED: usize = 8;
+/// Most bytes of a message.
+pub const MAX_MESSAGE: u32 = 1 << 20;
 /// Most VCPUs of a partition that runs stages: those of the description, of stages, and of its scheduler.
 pub const MAX_VCPUS: usize = 48;
 
@@ -176,6 +178,8 @@ pub struct Stage {
     pub port: u16,
     /// The [`EndpointKind`]s of its source and its sink.
     pub endpoint_kinds: [u8; 2],
+    /// Bytes of each message that it reads and of each that it writes.
+    pub message_bytes: [u32; 2],
     /// At a device: the shortest distance of the messages that it reads, nanoseconds; what comes closer is dropped. 0: any.
     pub distance_ns: u64,
     /// WCET of a job, nanoseconds.
@@ -294,4 +298,4 @@ impl Stage {
     }
 }
 
-const _: () = assert!(size_of::<Pipe>() == 48 && size_of::<Stage>() == 152);
+const _: () = assert!(size_of::<Pipe>() == 48 && size_of::<Stage>() == 160);

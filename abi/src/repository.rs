@@ -241,8 +241,10 @@ pub struct Function {
     pub writes: u32,
     /// A [`crate::pipe::OnOverrun`].
     pub on_overrun: u32,
-    /// 0.
-    pub reserved: u32,
+    /// Numbers in the description of the types of the messages that it reads and that it writes; 0: two words.
+    pub message_types: [u16; 2],
+    /// Bytes of these messages.
+    pub message_bytes: [u32; 2],
     /// CAN identifiers of what it reads and writes there, or [`crate::pipe::ANY`]; at a network card, UDP ports.
     pub identifiers: [u16; 2],
     /// At a network card: its own IPv4 address and the receiver's, as numbers; 0: none.
@@ -422,5 +424,5 @@ const _: () =
     assert!(size_of::<Head>() == 72 && size_of::<Core>() == 48 && size_of::<Load>() == 40);
 const _: () =
     assert!(size_of::<Io>() == 56 && size_of::<Device>() == 80 && size_of::<Jobs>() == 24);
-const _: () = assert!(size_of::<Function>() == 152 && size_of::<Flow>() == 16);
+const _: () = assert!(size_of::<Function>() == 160 && size_of::<Flow>() == 16);
 const _: () = assert!(size_of::<RemotePartition>() == 24 && size_of::<Counted>() == 56);

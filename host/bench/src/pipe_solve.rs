@@ -8,7 +8,7 @@ use bulkhead_analysis::utilisation::Fraction;
 use bulkhead_run::figures::Kind;
 use bulkhead_tpipe::binding::Bound;
 use bulkhead_tpipe::language::Pipeline;
-use bulkhead_tpipe::repository::{Core, Function, Policy, Repository};
+use bulkhead_tpipe::repository::{Core, Function, MessageType, Policy, Repository};
 use bulkhead_tpipe::solver::{Answer, saved, solve};
 use std::time::Instant;
 
@@ -173,6 +173,7 @@ fn timed<const N: usize>(line: &str, functions: &[(String, usize, u64)]) -> (Ans
             wcet,
             inputs: u32::from(name != "f0") * 64,
             outputs: 64,
+            messages: [MessageType::WORDS; 2],
             buffering: None,
             source: None,
             sink: None,

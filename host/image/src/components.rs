@@ -160,6 +160,8 @@ fn wire(archive: &mut Archive, described: &Described<'_>, functions: &[Function]
             has_work: begins_pipes(partition, component).into(),
             job_stacks: component.job_stacks,
             trace,
+            contents_pages: component.contents.div_ceil(PAGE_SIZE) as u32,
+            reserved: 0,
         };
     }
 }

@@ -19,7 +19,9 @@ pub(crate) use crate::registry::component_keys::{ComponentDraft, SharedDraft};
 pub(crate) use crate::registry::device_keys::FunctionDraft;
 pub(crate) use crate::registry::image_keys::ImageDraft;
 pub(crate) use crate::registry::partition_keys::PartitionDraft;
-pub(crate) use crate::registry::pipe_keys::{EndpointDraft, PipeDraft, PipeFunctionDraft};
+pub(crate) use crate::registry::pipe_keys::{
+    EndpointDraft, MessageDraft, PipeDraft, PipeFunctionDraft,
+};
 pub(crate) use crate::registry::time_keys::{ScheduleDraft, SlotDraft, TaskDraft, VcpuDraft};
 pub(crate) use channel::{HOST, MessageSizes};
 pub(crate) use component::{PART_NAMES, STACK_DEFAULT, items, part};
@@ -52,6 +54,7 @@ pub(crate) struct Draft {
     pub(crate) partitions_broken: bool,
     pub(crate) channels: Vec<ChannelDraft>,
     pub(crate) functions: Vec<FunctionDraft>,
+    pub(crate) messages: Vec<MessageDraft>,
     pub(crate) pipes: Vec<PipeDraft>,
 }
 
@@ -82,6 +85,7 @@ impl Draft {
                 .is_some_and(|entry| entry.node.value == Value::Broken),
             channels: tables.channels,
             functions: tables.functions,
+            messages: tables.messages,
             pipes: tables.pipes,
         }
     }

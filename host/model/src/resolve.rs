@@ -10,6 +10,7 @@ use crate::draft::{
 use crate::pipes::Pipe;
 use crate::pipes::component_functions;
 use crate::pipes::crossing;
+use crate::pipes::message_contents;
 use crate::pipes::schedule;
 use crate::pipes::shared_state::SharedState;
 use crate::pipes::solution::Solution;
@@ -112,6 +113,7 @@ fn arrange(draft: &Draft, partitions: &mut [Partition], pipes: &[Pipe]) -> Optio
             shared_state.arrange(partition);
         }
         component_functions::arrange(partition, id, pipes);
+        message_contents::arrange(partition, id, pipes, &draft.partitions[index]);
         hold_crossings(partition, id, pipes);
         let cores = draft.partitions[index].remote_cores();
         hold_remote(partition, id, &remote_partitions, &cores);
@@ -392,6 +394,7 @@ fn resolve_component(
             component.restart.per.or(RESTARTS[1])?,
         ],
         job_stacks: 0,
+        contents: 0,
     })
 }
 
@@ -489,6 +492,7 @@ fn resolve_channel(draft: &Draft, channel: &ChannelDraft) -> Option<Channel> {
             .collect::<Option<_>>()?,
         message: u32::try_from(channel.message.value()?).ok()?,
         messages: u32::try_from(channel.messages.or(1)?).ok()?,
+        contents: 0,
         reader_writes: !channel
             .read_only
             .or(matches!(kind, ChannelKind::Recorder))?,

@@ -284,6 +284,8 @@ pub struct Component {
     pub restart: [u64; 2],
     /// Stages that may execute its pipe functions, each on a stack of its own.
     pub job_stacks: u16,
+    /// Bytes of the contents of long messages that its pipe functions write.
+    pub contents: u64,
 }
 
 /// A Linux kernel.
@@ -375,6 +377,8 @@ pub struct Channel {
     pub message: u32,
     /// Messages the buffer holds.
     pub messages: u32,
+    /// Bytes behind the buffer: the contents of long messages of a pipe.
+    pub contents: u64,
     /// True if the reader may write too (it must, but for recorders and `access = "read-only"`).
     pub reader_writes: bool,
     /// Limit of the writer's doorbell to the reader; `None` = no doorbell.
@@ -390,7 +394,8 @@ impl Channel {
     /// description has.
     #[must_use]
     pub fn size(&self) -> u64 {
-        channel_size(self.kind, self.message.into(), self.messages.into()).unwrap_or(0)
+        let buffer = channel_size(self.kind, self.message.into(), self.messages.into());
+        buffer.unwrap_or(0) + self.contents.next_multiple_of(PAGE_SIZE)
     }
 }
 

@@ -7,7 +7,8 @@
 
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::component::{
-    MAX_INTERFACES, NO_THREAD, OnFault, Part, Role, SCHEDULER_FREE, pipe_functions,
+    MAX_INTERFACES, NO_THREAD, OnFault, Part, Role, SCHEDULER_FREE, message_contents,
+    pipe_functions,
 };
 use bulkhead_abi::guest::{ChannelEnd, Function, GuestPage};
 use bulkhead_abi::kernel::{
@@ -141,6 +142,8 @@ impl BootMemory<'_> {
             .components()
             .filter(|one| one.wiring.job_stacks != 0);
         handed.page += with_jobs.count() as u64 * pipe_functions::BYTES / PAGE_SIZE;
+        let contents = archive.components().map(|one| one.wiring.contents_pages);
+        handed.page += contents.map(u64::from).sum::<u64>();
         for component in archive.components().skip(1) {
             self.component(&mut handed, archive, &component);
         }
@@ -202,6 +205,13 @@ impl BootMemory<'_> {
         // A further translation table for each 2 MiB of what it maps.
         let mapped = self.mapped_pages(archive, component) * PAGE_SIZE;
         (0..mapped.div_ceil(IMAGE_END - IMAGE)).for_each(|_| handed.object());
+        if component.is(Role::Scheduler) || wiring.job_stacks != 0 {
+            let contents = archive.with_contents_on(wiring.core);
+            let tables = contents.map(|(owner, _)| {
+                message_contents::bytes(owner.wiring.contents_pages) / (IMAGE_END - IMAGE)
+            });
+            (0..tables.sum()).for_each(|_| handed.object());
+        }
         // Its memory or the pages for a scheduler, its information page, SCB and scheduler, and threads.
         handed.page += u64::from(wiring.memory_pages) + 1;
         if component.is(Role::Scheduler) {

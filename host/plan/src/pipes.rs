@@ -113,6 +113,7 @@ fn stage(system: &System, partition: PartitionId, pipe: &Pipe, index: usize) -> 
         messages: stage.messages as u32,
         buffer: stage.buffer as u32,
         on_overrun: place.on_overrun as u32,
+        message_bytes: place.message_bytes,
         identifiers: place.identifiers.map(|one| one.unwrap_or(abi::ANY)),
         addresses: place.at_card.map_or([0; 2], |at| at.addresses),
         port: place.at_card.map_or(0, |at| at.port),

@@ -6,7 +6,32 @@
 
 use crate::atomic::{AtomicU64, Ordering};
 use crate::line;
-use crate::region::{LINE_BYTES, LINE_WORDS, WORD_BYTES};
+use crate::region::{LINE_BYTES, LINE_WORDS, Region, WORD_BYTES};
+
+impl Region<'_> {
+    /// Copies as many bytes from its beginning as fit, by whole words.
+    pub fn read(self, bytes: &mut [u8]) {
+        let most = self.bytes();
+        let bytes = match bytes.split_at_mut_checked(most) {
+            Some((first, _)) => first,
+            None => bytes,
+        };
+        load(self.words(), bytes);
+    }
+
+    /// Writes as many bytes from its beginning on as fit; the rest of an incomplete last word becomes zero.
+    pub fn write(self, bytes: &[u8]) {
+        let bytes = bytes.get(..self.bytes()).unwrap_or(bytes);
+        store(self.words(), bytes);
+    }
+
+    /// Copies words of another region, as many as both have.
+    pub fn copy_from(self, other: Self) {
+        for (to, from) in self.words().iter().zip(other.words()) {
+            to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+}
 
 /// Words that hold `bytes` bytes.
 pub(crate) const fn words_for(bytes: usize) -> usize {

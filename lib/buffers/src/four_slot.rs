@@ -21,6 +21,10 @@
 //! *Why fresh.* The slot taken is the last completed one of the pair that was latest at the first
 //! look, at the time of the second: never older than the newest message when the read began.
 //!
+//! *In place.* Data outside of the buffer, a piece for each slot, has the same guarantees: the writer
+//! reserves a slot ([`Writer::reserve`]), which is a write that lasts longer, and the slot of a read
+//! ([`Freshness::slot`]) stays the reader's until its next read.
+//!
 //! *Restart.* Both ends are stateless but for their own word in shared memory: a writer that dies in
 //! a write has not published it, a reader that dies leaves one pair avoided.
 
@@ -32,7 +36,8 @@ use crate::region::{LINE_BYTES, LINE_WORDS, Region};
 const WRITER_LINE: usize = 0;
 const READER_LINE: usize = 1;
 const FIRST_SLOT_LINE: usize = 2;
-const SLOTS: usize = 4;
+/// Number of slots.
+pub const SLOTS: usize = 4;
 /// Largest message in bytes.
 pub const MAX_MESSAGE_BYTES: usize = 1 << 24;
 
@@ -111,6 +116,11 @@ impl Control {
     }
 }
 
+/// Index of a slot of a pair, from 0 to 3.
+fn index(pair: u64, slot: u64) -> usize {
+    usize::from(pair & 1 != 0) * 2 + usize::from(slot & 1 != 0)
+}
+
 /// The parts that both ends see.
 struct Shared<'m> {
     control: &'m AtomicU64,
@@ -145,7 +155,7 @@ impl<'m> Shared<'m> {
 
     /// Sequence word and payload of one slot; the masked arguments are always in range.
     fn slot(&self, pair: u64, slot: u64) -> Option<(&'m AtomicU64, &'m [AtomicU64])> {
-        let index = usize::from(pair & 1 != 0) * 2 + usize::from(slot & 1 != 0);
+        let index = index(pair, slot);
         let from = index * self.slot_words;
         let words = self.slots.get(from..from + words_for(self.message_bytes))?;
         Some((self.sequences.get(index)?, words))
@@ -156,6 +166,8 @@ impl<'m> Shared<'m> {
 pub struct Writer<'m> {
     shared: Shared<'m>,
     control: Control,
+    /// Pair of the reserved slot.
+    reserved: Option<u64>,
 }
 
 impl<'m> Writer<'m> {
@@ -166,7 +178,23 @@ impl<'m> Writer<'m> {
     pub fn attach(region: Region<'m>, layout: &Layout) -> Result<Self, AttachError> {
         let shared = Shared::new(region, layout)?;
         let control = Control::found(shared.control.load(Ordering::Relaxed));
-        Ok(Self { shared, control })
+        Ok(Self {
+            shared,
+            control,
+            reserved: None,
+        })
+    }
+
+    /// Reserves the slot of the next message, from 0 to 3, until that is written.
+    pub fn reserve(&mut self) -> usize {
+        let pair = self.reserved.unwrap_or_else(|| self.other_pair());
+        self.reserved = Some(pair);
+        index(pair, self.control.published(pair).slot(pair))
+    }
+
+    /// The pair that the reader has not announced.
+    fn other_pair(&self) -> u64 {
+        look(self.shared.reading) & 1 ^ 1
     }
 
     /// Make `message` the newest one and give its sequence number, from 1. Bounded: no loop, no
@@ -179,7 +207,7 @@ impl<'m> Writer<'m> {
         if message.len() != self.shared.message_bytes {
             return Err(Error::Length);
         }
-        let pair = look(self.shared.reading) & 1 ^ 1;
+        let pair = self.reserved.take().unwrap_or_else(|| self.other_pair());
         let next = self.control.published(pair);
         let (sequence, words) = self
             .shared
@@ -226,6 +254,8 @@ pub struct Freshness {
     pub sequence: u64,
     /// Messages since the last read: 0 = the same again, 1 = the next, n = n − 1 went by unread.
     pub advanced: u64,
+    /// The slot it is in, from 0 to 3.
+    pub slot: usize,
 }
 
 /// The reading end.
@@ -261,15 +291,17 @@ impl<'m> Reader<'m> {
         }
         let pair = first.latest();
         let control = self.claim(pair, first);
-        let (sequence, words) = self
-            .shared
-            .slot(pair, control.slot(pair))
-            .ok_or(Error::Corrupt)?;
+        let slot = control.slot(pair);
+        let (sequence, words) = self.shared.slot(pair, slot).ok_or(Error::Corrupt)?;
         let sequence = sequence.load(Ordering::Relaxed);
         copy::load(words, message);
         let advanced = sequence.wrapping_sub(self.last);
         self.last = sequence;
-        Ok(Freshness { sequence, advanced })
+        Ok(Freshness {
+            sequence,
+            advanced,
+            slot: index(pair, slot),
+        })
     }
 
     /// Announce `pair` and look again. When it stands announced already, the first look came after.

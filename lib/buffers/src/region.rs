@@ -66,6 +66,18 @@ impl<'m> Region<'m> {
         self.words.get(from..to).map(Self::from_words)
     }
 
+    /// Its bytes.
+    #[must_use]
+    pub const fn bytes(self) -> usize {
+        self.words.len() * WORD_BYTES
+    }
+
+    /// Its words: any other mapping may write them at any time.
+    #[must_use]
+    pub const fn words(self) -> &'m [AtomicU64] {
+        self.words
+    }
+
     /// Fills the region with zeros, as fresh memory has; another mapping may see a part of them
     /// first.
     pub fn clear(self) {

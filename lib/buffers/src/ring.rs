@@ -8,6 +8,11 @@
 //! (acquire); it is read before `head` is stored (release) and refilled after `head` is loaded
 //! (acquire). No access needs more.
 //!
+//! *In place.* Data outside of the ring, a piece for each slot, is read and written where it is with
+//! [`Layout::in_place`]: of two slots more than messages fit, one is the producer's while it fills the next
+//! message ([`Producer::slot`]), the other one the consumer's until it takes another message
+//! ([`Consumer::slot`]): messages `head - 1` to `head + capacity` have slots of their own.
+//!
 //! *Restart.* Each end continues at its own cursor in shared memory. A push that was cut off before
 //! its cursor store never happened; a pop that was cut off gives its message to the next instance.
 //!
@@ -29,6 +34,9 @@ pub const MAX_MESSAGE_BYTES: usize = 1 << 24;
 /// Largest buffer in bytes.
 pub const MAX_BYTES: usize = 1 << 40;
 
+/// Slots of [`Layout::in_place`] in addition to the messages that fit.
+pub const SPARE: usize = 2;
+
 /// A producer starts below this cursor, and no machine lives long enough to get from here to
 const LAST_START: u64 = 1 << 62;
 /// this one, so that a consumer takes it for nonsense.
@@ -39,6 +47,8 @@ const IMPLAUSIBLE: u64 = 1 << 63;
 pub struct Layout {
     message_bytes: usize,
     capacity: usize,
+    /// Slots in addition to the messages that fit.
+    spare: usize,
 }
 
 impl Layout {
@@ -56,7 +66,27 @@ impl Layout {
         Ok(Self {
             message_bytes,
             capacity,
+            spare: 0,
         })
+    }
+
+    /// As [`Layout::for_messages`], with data outside of the ring that both ends use in place.
+    ///
+    /// # Errors
+    /// As [`Layout::for_messages`].
+    pub const fn in_place(message_bytes: usize, capacity: usize) -> Result<Self, LayoutError> {
+        match Self::for_messages(message_bytes, capacity) {
+            Ok(layout) => Ok(Self {
+                spare: SPARE,
+                ..layout
+            }),
+            wrong => wrong,
+        }
+    }
+
+    /// Slots.
+    pub const fn slots(&self) -> usize {
+        self.capacity + self.spare
     }
 
     /// Bytes of each message.
@@ -71,7 +101,7 @@ impl Layout {
 
     /// Bytes of shared memory: two cursor lines and the slots, each of whole words.
     pub const fn bytes(&self) -> usize {
-        FIRST_SLOT_LINE * LINE_BYTES + self.capacity * self.slot_words() * WORD_BYTES
+        FIRST_SLOT_LINE * LINE_BYTES + self.slots() * self.slot_words() * WORD_BYTES
     }
 
     const fn slot_words(&self) -> usize {
@@ -84,6 +114,9 @@ struct Slots<'m> {
     words: &'m [AtomicU64],
     slot_words: usize,
     message_bytes: usize,
+    /// Number of slots.
+    count: u64,
+    /// Messages that fit.
     capacity: u64,
     /// First word of the slot at this side's cursor.
     at: usize,
@@ -94,16 +127,22 @@ impl<'m> Slots<'m> {
         let slot_words = layout.slot_words();
         let words = region.lines(layout.bytes())?;
         Ok(Self {
-            words: words.span(FIRST_SLOT_LINE, slot_words * layout.capacity)?,
+            words: words.span(FIRST_SLOT_LINE, slot_words * layout.slots())?,
             slot_words,
             message_bytes: layout.message_bytes,
+            count: layout.slots() as u64,
             capacity: layout.capacity as u64,
             at: 0,
         })
     }
 
     fn go_to(&mut self, cursor: u64) {
-        self.at = (cursor % self.capacity) as usize * self.slot_words;
+        self.at = self.slot(cursor) * self.slot_words;
+    }
+
+    /// Index of the slot of a message.
+    const fn slot(&self, cursor: u64) -> usize {
+        (cursor % self.count) as usize
     }
 
     /// The words from the cursor on, and a step to the next slot. `at` is this side's own and
@@ -205,6 +244,12 @@ impl<'m> Producer<'m> {
         }
         self.publish(self.tail.wrapping_add(count as u64));
         Ok(count)
+    }
+
+    /// Index of the slot of the next message. Data outside of the ring can be written there before the message is
+    /// pushed if the layout is [`Layout::in_place`].
+    pub const fn slot(&self) -> usize {
+        self.slots.slot(self.tail)
     }
 
     /// Messages pushed since the buffer was created, over all restarts.
@@ -315,6 +360,12 @@ impl<'m> Consumer<'m> {
         }
         self.release(self.head.wrapping_add(count as u64));
         Ok(count)
+    }
+
+    /// Index of the slot of the message that was popped last. Data outside of the ring stays there until the next pop
+    /// if the layout is [`Layout::in_place`].
+    pub const fn slot(&self) -> usize {
+        self.slots.slot(self.head.wrapping_sub(1))
     }
 
     /// Messages popped since the buffer was created, over all restarts.

@@ -6,6 +6,7 @@
 #![cfg(loom)]
 
 use bulkhead_buffers::{AtomicU64, Error, Region, four_slot, mailbox, recorder, ring};
+use loom::sync::atomic::Ordering::Relaxed;
 use loom::thread;
 
 const BYTES: usize = 16;
@@ -113,6 +114,65 @@ fn ring_loses_nothing() {
             assert_eq!(popped, pushed);
         });
     }
+}
+
+/// Data outside of a buffer, a word for each slot.
+fn data(slots: usize) -> &'static [AtomicU64] {
+    region(slots * 8).words()
+}
+
+#[test]
+fn data_of_four_slots_stays_while_it_is_used() {
+    let layout = four_slot::Layout::for_messages(BYTES).expect("layout");
+    model(3, move || {
+        let (region, data) = (region(layout.bytes()), data(four_slot::SLOTS));
+        let mut writer = four_slot::Writer::attach(region, &layout).expect("fits");
+        let mut reader = four_slot::Reader::attach(region, &layout).expect("fits");
+        let mut write = move |number| {
+            data[writer.reserve()].store(number, Relaxed);
+            writer.write(&message(number)).expect("length");
+        };
+        write(1);
+        let writes = thread::spawn(move || (2..=4).for_each(write));
+        let mut bytes = [0; BYTES];
+        for _ in 0..2 {
+            let freshness = reader.read(&mut bytes).expect("written");
+            for _ in 0..2 {
+                assert_eq!(data[freshness.slot].load(Relaxed), freshness.sequence);
+            }
+        }
+        writes.join().expect("writer");
+    });
+}
+
+#[test]
+fn data_of_a_ring_stays_while_it_is_used() {
+    let layout = ring::Layout::in_place(BYTES, 1).expect("layout");
+    model(3, move || {
+        let (region, data) = (region(layout.bytes()), data(layout.slots()));
+        let mut producer = ring::Producer::attach(region, &layout).expect("fits");
+        let pushes = thread::spawn(move || {
+            let pushed = |number: &u64| {
+                data[producer.slot()].store(*number, Relaxed);
+                producer.try_push(&message(*number)).is_ok()
+            };
+            (1..=4).filter(pushed).count()
+        });
+        let mut consumer = ring::Consumer::attach(region, &layout).expect("fits");
+        let (mut bytes, mut popped) = ([0; BYTES], 0);
+        let mut pop = || {
+            if consumer.try_pop(&mut bytes).is_ok() {
+                for _ in 0..2 {
+                    assert_eq!(data[consumer.slot()].load(Relaxed), number(&bytes));
+                }
+                popped += 1;
+            }
+        };
+        (0..3).for_each(|_| pop());
+        let pushed = pushes.join().expect("producer");
+        (0..2).for_each(|_| pop());
+        assert_eq!(popped, pushed);
+    });
 }
 
 #[test]

@@ -13,7 +13,7 @@ use bulkhead_analysis::{Reservation, Time};
 use bulkhead_tpipe::binding::{DEVICES, IOS};
 use bulkhead_tpipe::language::Buffering;
 use bulkhead_tpipe::repository::{
-    Core, Decisions, Device, Function, Io, Load, Policy, Repository, Runs,
+    Core, Decisions, Device, Function, Io, Load, MessageType, Policy, Repository, Runs,
 };
 
 /// A repository with room for what is typed.
@@ -62,6 +62,7 @@ const FUNCTION: Function<'static> = Function {
     wcet: 1,
     inputs: 0,
     outputs: 0,
+    messages: [MessageType::WORDS; 2],
     buffering: None,
     source: None,
     sink: None,
@@ -339,6 +340,10 @@ fn function(one: &abi::Function, [cores, devices]: [usize; 2]) -> Option<Functio
         wcet: one.wcet_ns,
         inputs: one.inputs,
         outputs: one.outputs,
+        messages: [0, 1].map(|end| MessageType {
+            number: one.message_types[end].into(),
+            bytes: one.message_bytes[end],
+        }),
         buffering,
         source: perhaps(one.reads, devices)?,
         sink: perhaps(one.writes, devices)?,

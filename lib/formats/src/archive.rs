@@ -6,7 +6,7 @@
 
 use bulkhead_abi::component::{
     ANY_CORE, COMPONENT_CORES, Interface, LEAST_PRIORITY, MAX_COMPONENT_THREADS, MAX_INTERFACES,
-    NO_THREAD, OnFault, Part, Role, Shared, Wiring, pipe_functions,
+    NO_THREAD, OnFault, Part, Role, Shared, Wiring, message_contents, pipe_functions,
 };
 use bulkhead_abi::guest::{MAX_CHANNELS, MAX_FUNCTIONS};
 use bulkhead_abi::kernel::{
@@ -260,6 +260,21 @@ impl<'a> Checked<'a> {
         })
     }
 
+    /// Components of a core with memory for contents of messages, each with its address ([`message_contents`]).
+    pub fn with_contents_on(
+        self,
+        core: u32,
+    ) -> impl Iterator<Item = (Component<'a>, u64)> + use<'a> {
+        let on_core =
+            move |one: &Component<'a>| one.wiring.contents_pages != 0 && one.wiring.core == core;
+        let mut next = message_contents::FIRST;
+        self.components().filter(on_core).map(move |one| {
+            let address = next;
+            next += message_contents::bytes(one.wiring.contents_pages);
+            (one, address)
+        })
+    }
+
     fn check(self, component: &Component<'a>) -> Result<(), Flaw> {
         let number = component.number;
         let name = &component.packed.name;
@@ -312,9 +327,21 @@ impl<'a> Checked<'a> {
             && within(wiring.tasks, MAX_TASKS)
             && usize::from(wiring.job_stacks) <= pipe_functions::JOBS
             && (wiring.job_stacks == 0 || wiring.role == Role::Application as u32)
+            && self.contents_fit(wiring)
             && wiring.on_fault <= OnFault::Restart as u32
             && wiring.budget_ticks <= wiring.period_ticks
             && wiring.period_ticks <= u64::MAX >> 2
+    }
+
+    /// Returns whether the contents of messages of a component, and of all on its core, have room in the address space.
+    fn contents_fit(self, wiring: &Wiring) -> bool {
+        let programs = [Role::Scheduler, Role::Application].map(|role| role as u32);
+        let on_core = self
+            .components()
+            .filter(|one| one.wiring.core == wiring.core);
+        let bytes = on_core.map(|one| message_contents::bytes(one.wiring.contents_pages));
+        wiring.contents_pages == 0
+            || programs.contains(&wiring.role) && bytes.sum::<u64>() <= message_contents::MOST
     }
 
     /// Returns whether the core of a component is valid: components that run on one core or

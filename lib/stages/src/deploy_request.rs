@@ -4,13 +4,13 @@
 //! of the channel or lie between stages here, and a valid start. Whether functions, threads and
 //! time exist is checked by the runtime.
 
-use crate::link::Kind;
-use crate::message::HEADS;
+use crate::link::Shape;
+use crate::message::{HEADS, content_bytes};
 use crate::pace::MESSAGES;
 use crate::request::{PLACES, buffer_of};
 use crate::work::ENDS;
 use bulkhead_abi::NAME_LEN;
-use bulkhead_abi::pipe::{Crossing, Pipe, Pipes, Stage};
+use bulkhead_abi::pipe::{Crossing, MAX_MESSAGE, Pipe, Pipes, Stage};
 use bulkhead_abi::repository::MAX_STAGES;
 use core::fmt;
 
@@ -41,6 +41,10 @@ pub enum Unfit {
     Ends([u8; NAME_LEN]),
     /// A stage with a remote edge that has no buffer of its own in the channel.
     Buffer([u8; NAME_LEN]),
+    /// A stage with a remote edge and long messages.
+    Long([u8; NAME_LEN]),
+    /// A stage with messages of another size than those before it, or too long ones.
+    Messages([u8; NAME_LEN]),
 }
 
 impl fmt::Display for Unfit {
@@ -55,6 +59,14 @@ impl fmt::Display for Unfit {
             Self::Numbers(function) => (function, "has no budget that can be counted with"),
             Self::Ends(function) => (function, "feeds, or is fed by, more than 4 stages"),
             Self::Buffer(function) => (function, "has no buffer"),
+            Self::Long(function) => (
+                function,
+                "has messages of more than 16 bytes, which only pipes of the description carry to another partition",
+            ),
+            Self::Messages(function) => (
+                function,
+                "reads messages of another size than are written before it",
+            ),
         };
         write!(out, "`{}` {what}", bulkhead_abi::name_text(function))
     }
@@ -106,9 +118,23 @@ impl<'b> DeployRequest<'b> {
             && (stage.from != 0
                 || self.pipe.fifo == 0
                 || (1..=LONGEST_NS).contains(&self.pipe.interval_ns));
-        let edges = self.writers(place).map(|from| (from, place));
-        let mut edges = edges.chain(self.readers(place).map(|to| (place, to)));
-        let has_buffers = edges.all(|edge| self.is_between(edge) || self.has_own(edge, buffers));
+        let remote = || {
+            let edges = self.writers(place).map(|from| (from, place));
+            let edges = edges.chain(self.readers(place).map(|to| (place, to)));
+            edges.filter(|edge| !self.is_between(*edge))
+        };
+        let is_long = |bytes: &u32| content_bytes(*bytes) != 0;
+        let is_long = stage.message_bytes.iter().any(is_long) && remote().next().is_some();
+        let has_buffers = remote().all(|edge| self.has_own(edge, buffers));
+        let is_one_size = |from: usize| {
+            let writer = self.stages.get(from);
+            writer.is_some_and(|writer| writer.message_bytes[1] == stage.message_bytes[0])
+        };
+        let has_sizes = stage
+            .message_bytes
+            .iter()
+            .all(|bytes| *bytes <= MAX_MESSAGE)
+            && self.writers(place).all(is_one_size);
         let problems = [
             (
                 stage.from != 0 && writers == 0 || (readers == 0) != last,
@@ -118,6 +144,8 @@ impl<'b> DeployRequest<'b> {
             (!numbers, Unfit::Numbers(function)),
             (writers.max(readers) > ENDS, Unfit::Ends(function)),
             (!has_buffers, Unfit::Buffer(function)),
+            (is_long, Unfit::Long(function)),
+            (!has_sizes, Unfit::Messages(function)),
         ];
         let found = problems.into_iter().find(|(wrong, _)| *wrong);
         found.map_or(Ok(()), |(_, unfit)| Err(unfit))
@@ -141,13 +169,13 @@ impl<'b> DeployRequest<'b> {
         self.here().any(|(_, stage)| stage.from == 0)
     }
 
-    /// Kinds of the buffers between stages here.
-    pub fn between(&self) -> impl Iterator<Item = Kind> {
+    /// Shapes of the buffers between stages here.
+    pub fn between(&self) -> impl Iterator<Item = Shape> {
         self.here().flat_map(move |(to, reader)| {
             let writers = self
                 .writers(to)
                 .filter(move |&from| self.is_between((from, to)));
-            writers.map(|_| self.kind(reader))
+            writers.map(|_| self.shape(reader))
         })
     }
 
@@ -166,8 +194,8 @@ impl<'b> DeployRequest<'b> {
             .filter(|(_, [from, to])| self.is_here(*from) != self.is_here(*to))
     }
 
-    fn kind(&self, reader: &Stage) -> Kind {
-        Kind::before(self.pipe, reader)
+    fn shape(&self, reader: &Stage) -> Shape {
+        Shape::before(self.pipe, reader)
     }
 
     fn writers(&self, to: usize) -> impl Iterator<Item = usize> + use<'b> {
@@ -216,6 +244,7 @@ impl<'b> DeployRequest<'b> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::link::Kind;
     use crate::request::{MESSAGE_BYTES, Packed, Request, buffer_name};
     use bulkhead_abi::name_field;
     use bulkhead_abi::pipe::NONE;
@@ -287,7 +316,10 @@ mod tests {
         let request = DeployRequest::read(words.as_bytes(), BUFFERS).expect("fits");
         let here: Vec<_> = request.here().map(|(place, _)| place).collect();
         assert_eq!(here, [1, 2]);
-        assert_eq!(request.between().collect::<Vec<_>>(), [Kind::Each(3)]);
+        assert_eq!(
+            request.between().collect::<Vec<_>>(),
+            [Shape::from(Kind::Each(3))]
+        );
         let crossings: Vec<_> = request.crossings().collect();
         assert_eq!(crossings, [(4, [0, 1]), (7, [2, 3])]);
     }

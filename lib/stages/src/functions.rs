@@ -7,20 +7,22 @@
 //! which it was made, so that the sender recognises its answer. Functions compute with the value
 //! only.
 
-use crate::message::Message;
+use crate::message::{Content, Received};
 use bulkhead_sched::harness::Random;
 
 /// Environment of a job.
 #[derive(Debug)]
 pub struct Job<'j> {
     /// The fresh messages of its inputs.
-    pub inputs: &'j [Option<Message>],
+    pub inputs: &'j [Option<Received>],
     /// The data that it reads from a device, or makes: for a timer, the number of the message.
     pub source: Option<[u64; 2]>,
     /// Ticks since the last message from another partition; 0 without such inputs.
     pub age: u64,
     /// State of the function.
     pub state: &'j mut State,
+    /// Memory of the long message that the function writes.
+    pub output: Option<Content>,
 }
 
 /// Words that a function keeps from job to job.
@@ -52,13 +54,37 @@ impl State {
 
 /// A function that handles jobs, in Rust or another language.
 pub trait Answer: Sync {
-    /// Returns the data to be sent, if any.
+    /// Returns the first 16 bytes of the message to be sent, if any.
     fn job(&self, job: &mut Job<'_>) -> Option<[u64; 2]>;
 }
 
-impl<F: Fn(&mut Job<'_>) -> Option<[u64; 2]> + Sync> Answer for F {
+/// Return value of a function: the first 16 bytes of a message, or `true` to send the message in [`Job::output`].
+pub trait Reply {
+    /// The first 16 bytes of the message, if one is sent.
+    fn words(self, output: Option<Content>) -> Option<[u64; 2]>;
+}
+
+impl Reply for Option<[u64; 2]> {
+    fn words(self, output: Option<Content>) -> Self {
+        if let (Some(words), Some(output)) = (self, output) {
+            for (index, word) in words.into_iter().enumerate() {
+                output.set_word(index, word);
+            }
+        }
+        self
+    }
+}
+
+impl Reply for bool {
+    fn words(self, output: Option<Content>) -> Option<[u64; 2]> {
+        self.then(|| output.map_or([0; 2], |output| output.words()))
+    }
+}
+
+impl<R: Reply, F: Fn(&mut Job<'_>) -> R + Sync> Answer for F {
     fn job(&self, job: &mut Job<'_>) -> Option<[u64; 2]> {
-        self(job)
+        let reply = self(job);
+        reply.words(job.output)
     }
 }
 
@@ -105,10 +131,15 @@ fn source(job: &mut Job<'_>) -> Option<[u64; 2]> {
     job.source
 }
 
+/// The newest message, of which the output gets a long one whole.
 fn newest(job: &Job<'_>) -> Option<[u64; 2]> {
-    let messages = job.inputs.iter().flatten();
-    let data = messages.map(|message| message.data).next_back();
-    data.or(job.source)
+    let newest = job.inputs.iter().flatten().next_back();
+    if let Some(output) = job.output
+        && let Some(content) = newest.and_then(|newest| newest.content)
+    {
+        output.copy_from(&content);
+    }
+    newest.map(|newest| newest.data).or(job.source)
 }
 
 fn pass(job: &mut Job<'_>) -> Option<[u64; 2]> {
@@ -116,7 +147,10 @@ fn pass(job: &mut Job<'_>) -> Option<[u64; 2]> {
 }
 
 /// No value: the output if nothing better is available.
-fn neutral(_: &mut Job<'_>) -> Option<[u64; 2]> {
+fn neutral(job: &mut Job<'_>) -> Option<[u64; 2]> {
+    if let Some(output) = job.output {
+        output.memory().clear();
+    }
     Some([0; 2])
 }
 

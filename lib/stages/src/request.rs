@@ -8,7 +8,7 @@
 //! a text. Either side may restart at any time: a responder that finds itself with the floor
 //! answers the request that was lost with its former start, and reports the loss.
 
-use crate::link::Kind;
+use crate::link::{Kind, Shape};
 use bulkhead_abi::pipe::{Crossing, Head, PIPES_MAGIC, Pipe, Stage};
 use bulkhead_abi::repository::MAX_STAGES;
 use bulkhead_abi::{NAME_LEN, name_text};
@@ -295,7 +295,7 @@ fn mailbox_lines() -> Option<usize> {
 
 /// Bytes of a buffer, whole cache lines.
 fn buffer_bytes() -> Option<usize> {
-    let [ring, slots] = [Kind::Each(PLACES), Kind::Newest].map(Kind::bytes);
+    let [ring, slots] = [Kind::Each(PLACES), Kind::Newest].map(|kind| Shape::from(kind).bytes());
     Some(ring?.max(slots?).next_multiple_of(LINE_BYTES))
 }
 

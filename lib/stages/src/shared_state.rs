@@ -7,7 +7,7 @@
 //! runs all stages of a partition has these words in its own memory, without buffers.
 
 use crate::core_command;
-use crate::link::Kind;
+use crate::link::Shape;
 use crate::message::HEADS;
 use bulkhead_abi::pipe::Pipes;
 use bulkhead_abi::repository::{MAX_PIPES, MAX_REMOTE_PARTITIONS, MAX_STAGES};
@@ -116,21 +116,21 @@ pub const fn notes(stage: usize) -> (usize, usize, Range<usize>) {
 }
 
 /// The edges between cores of a partition, by index among all crossings of its pipes, with the
-/// kinds of their buffers.
-pub fn within<'b>(pipes: Pipes<'b>) -> impl Iterator<Item = (usize, Kind)> + use<'b> {
+/// shapes of their buffers.
+pub fn within<'b>(pipes: Pipes<'b>) -> impl Iterator<Item = (usize, Shape)> + use<'b> {
     let within = pipes.crossings.iter().enumerate();
     let within = within.filter(|(_, crossing)| crossing.is_within());
     within.filter_map(move |(number, crossing)| {
         let to = crossing.to as usize;
         let (pipe, _) = pipes.each().find(|(_, stages)| stages.contains(&to))?;
-        Some((number, Kind::before(pipe, pipes.stages.get(to)?)))
+        Some((number, Shape::before(pipe, pipes.stages.get(to)?)))
     })
 }
 
 /// First line and bytes of consecutive buffers; ends before one that is too large.
-pub fn buffers(kinds: impl IntoIterator<Item = Kind>) -> impl Iterator<Item = (usize, usize)> {
+pub fn buffers(shapes: impl IntoIterator<Item = Shape>) -> impl Iterator<Item = (usize, usize)> {
     let mut line = WORDS / LINE;
-    let sized = kinds.into_iter().map_while(Kind::bytes);
+    let sized = shapes.into_iter().map_while(Shape::bytes);
     sized.map(move |bytes| {
         let at = line;
         line += bytes.div_ceil(LINE_BYTES);
@@ -141,18 +141,19 @@ pub fn buffers(kinds: impl IntoIterator<Item = Kind>) -> impl Iterator<Item = (u
 /// Bytes of all this with such buffers, and spare bytes for run-time pipes; `None` if a buffer is
 /// too large.
 #[must_use]
-pub fn bytes(kinds: &[Kind], spare: usize) -> Option<u64> {
-    let placed = buffers(kinds.iter().copied());
+pub fn bytes(shapes: &[Shape], spare: usize) -> Option<u64> {
+    let placed = buffers(shapes.iter().copied());
     let (count, end) = placed.fold((0, WORDS / LINE), |(count, _), (line, bytes)| {
         (count + 1, line + bytes.div_ceil(LINE_BYTES))
     });
     let spare = spare.next_multiple_of(LINE_BYTES);
-    (count == kinds.len()).then_some((end * LINE_BYTES + spare) as u64)
+    (count == shapes.len()).then_some((end * LINE_BYTES + spare) as u64)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::link::Kind;
     use std::collections::HashSet;
 
     const COUNTED: [Count; 7] = [
@@ -187,24 +188,23 @@ mod tests {
 
     #[test]
     fn buffers_lie_behind_the_words_and_beside_each_other() {
-        let kinds = [
-            Kind::Newest,
-            Kind::Each(1),
-            Kind::Each(100),
-            Kind::Newest,
-            Kind::Each(7),
-        ];
-        let placed: Vec<_> = buffers(kinds).collect();
-        assert_eq!(placed.len(), kinds.len());
+        let long = Shape {
+            kind: Kind::Each(7),
+            message: 100,
+        };
+        let [newest, one, many] = [Kind::Newest, Kind::Each(1), Kind::Each(100)].map(Shape::from);
+        let shapes = [newest, one, many, newest, long];
+        let placed: Vec<_> = buffers(shapes).collect();
+        assert_eq!(placed.len(), shapes.len());
         let mut end = WORDS * 8;
-        for ((line, bytes), kind) in placed.into_iter().zip(kinds) {
-            assert!(line * LINE_BYTES >= end, "{kind:?}");
-            assert_eq!(Some(bytes), kind.bytes());
+        for ((line, bytes), shape) in placed.into_iter().zip(shapes) {
+            assert!(line * LINE_BYTES >= end, "{shape:?}");
+            assert_eq!(Some(bytes), shape.bytes());
             end = line * LINE_BYTES + bytes;
         }
-        let all = bytes(&kinds, 0).expect("a size");
+        let all = bytes(&shapes, 0).expect("a size");
         assert!((end as u64..end as u64 + LINE_BYTES as u64).contains(&all));
-        assert_eq!(bytes(&kinds, 65), Some(all + 128));
+        assert_eq!(bytes(&shapes, 65), Some(all + 128));
         assert_eq!(bytes(&[], 0), Some(WORDS as u64 * 8));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::functions::{Function, Job, State};
 use crate::link::Input;
-use crate::message::{Entry, HEADS, Message};
+use crate::message::{Content, Entry, HEADS, Message, Received};
 
 /// Maximum number of inputs, and of outputs, of a stage.
 pub const ENDS: usize = 4;
@@ -13,7 +13,7 @@ pub struct Work {
     state: State,
     inputs: [Option<Input>; ENDS],
     /// Messages that were taken out of rings for the next job.
-    pending: [Option<Message>; ENDS],
+    pending: [Option<Received>; ENDS],
     /// Index of the first stage.
     head: usize,
     /// Number of messages that entered here.
@@ -33,7 +33,7 @@ struct RemoteInputs {
     /// Tick of the last message on each of these inputs.
     received_at: [Option<u64>; ENDS],
     /// The last messages.
-    last: [Option<Message>; ENDS],
+    last: [Option<Received>; ENDS],
     /// The fallback, and the age in ticks from which on it runs; `None`: never.
     fallback: Option<(u64, Function)>,
     state: State,
@@ -57,7 +57,7 @@ fn fresh(
     remote_inputs: Option<&RemoteInputs>,
     number: usize,
     input: &mut Input,
-) -> Option<Message> {
+) -> Option<Received> {
     loop {
         let message = input.fresh()?;
         if !remote_inputs.is_some_and(|remote_inputs| remote_inputs.is_former(number, &message)) {
@@ -66,11 +66,22 @@ fn fresh(
     }
 }
 
+/// The last messages, each with its content if the reader still holds it.
+fn last(
+    last: &[Option<Received>; ENDS],
+    inputs: &[Option<Input>; ENDS],
+) -> [Option<Received>; ENDS] {
+    core::array::from_fn(|number| {
+        let (received, input) = (last[number]?, inputs[number].as_ref()?);
+        Some(input.held(received))
+    })
+}
+
 /// Input of a job.
 pub struct Taken {
     /// The message to be sent, without its data.
     pub message: Message,
-    inputs: [Option<Message>; ENDS],
+    inputs: [Option<Received>; ENDS],
     source: Option<[u64; 2]>,
     age: u64,
     /// True if the fallback runs.
@@ -150,12 +161,15 @@ impl Work {
             let Some(input) = self.inputs.get_mut(number).and_then(Option::as_mut) else {
                 continue;
             };
-            let is_drawn = !only_rings || matches!(input, Input::Each(_));
+            let is_drawn = !only_rings || !input.is_four_slot();
             if !is_drawn || self.pending.get(number).is_some_and(Option::is_some) {
                 continue;
             }
             let entering = input.fresh_of();
-            let entered = entering.map(|(message, written)| self.enter(message, written, empty));
+            let entered = entering.map(|(received, written)| Received {
+                message: self.enter(received.message, written, empty),
+                ..received
+            });
             if let Some(place) = self.pending.get_mut(number) {
                 *place = entered;
             }
@@ -214,7 +228,7 @@ impl Work {
         match taken {
             _ if stale => Some(Taken {
                 message: Message::instead(now),
-                inputs: remote_inputs.last,
+                inputs: last(&remote_inputs.last, &self.inputs),
                 source: None,
                 age,
                 instead: true,
@@ -319,7 +333,8 @@ impl Work {
             let inputs = self.pending.iter_mut().zip(&mut self.inputs);
             for (number, (place, input)) in inputs.enumerate() {
                 if place.is_none()
-                    && let Some(ring @ Input::Each(_)) = input
+                    && let Some(ring) = input
+                    && !ring.is_four_slot()
                 {
                     *place = fresh(remote_inputs, number, ring);
                 }
@@ -333,7 +348,7 @@ impl Work {
     #[must_use]
     pub fn is_four_slot(&self) -> bool {
         let mut inputs = self.inputs.iter().flatten();
-        inputs.clone().next().is_some() && inputs.all(|input| matches!(input, Input::Newest(_)))
+        inputs.clone().next().is_some() && inputs.all(Input::is_four_slot)
     }
 
     /// Takes the inputs of a job (implicit communication): copies of messages, or `source`, the
@@ -385,8 +400,8 @@ impl Work {
         })
     }
 
-    /// Runs the job. Returns the message to be sent, if any.
-    pub fn compute(&mut self, taken: Taken) -> Option<Message> {
+    /// Runs the job, which fills `output` if its messages are long. Returns the message to be sent, if any.
+    pub fn compute(&mut self, taken: Taken, output: Option<Content>) -> Option<Message> {
         let (function, state) = match &mut self.remote_inputs {
             Some(RemoteInputs {
                 fallback: Some((_, fallback)),
@@ -400,6 +415,7 @@ impl Work {
             source: taken.source,
             age: taken.age,
             state,
+            output,
         });
         let mut message = taken.message;
         message.data = answer?;

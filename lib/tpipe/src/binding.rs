@@ -58,6 +58,11 @@ pub enum Misfit {
         /// Its own.
         most: u32,
     },
+    /// The message types of a stage and of its reader differ.
+    Message {
+        /// The stage that writes.
+        writer: usize,
+    },
     /// A first stage has inputs and reads no device.
     Unconnected,
     /// A device is read after the first stage.
@@ -93,6 +98,11 @@ impl fmt::Display for Misfit {
                     "this function has {most} outputs, {wired} are connected"
                 )
             }
+            Self::Message { writer } => write!(
+                out,
+                "this function reads messages of another type than stage {} writes",
+                writer + 1
+            ),
             Self::Unconnected => out.write_str(
                 "nothing feeds this function: a first stage reads a device, or has no inputs",
             ),
@@ -255,7 +265,13 @@ impl<'a, const N: usize> Bound<'a, N> {
             ),
         ];
         let found = problems.into_iter().find(|(wrong, _)| *wrong);
-        found.map_or(Ok(()), |(_, misfit)| Err(misfit))
+        if let Some((_, misfit)) = found {
+            return Err(misfit);
+        }
+        let mut before = (0..index).filter(|&writer| stages[writer].to == at.from);
+        let other =
+            before.find(|&writer| self.function(writer).messages[1] != function.messages[0]);
+        other.map_or(Ok(()), |writer| Err(Misfit::Message { writer }))
     }
 
     /// Stages come behind those that feed them: of each junction, the space of its first writer,

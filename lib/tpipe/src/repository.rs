@@ -158,6 +158,23 @@ pub struct Device<'a> {
     pub distance: Option<Time>,
 }
 
+/// A type of messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageType {
+    /// Its number in the description; 0: the two words of every message.
+    pub number: u32,
+    /// Bytes of a message.
+    pub bytes: u32,
+}
+
+impl MessageType {
+    /// Two words.
+    pub const WORDS: Self = Self {
+        number: 0,
+        bytes: 16,
+    };
+}
+
 /// A pipe function.
 #[derive(Clone, Copy, Debug)]
 pub struct Function<'a> {
@@ -171,6 +188,8 @@ pub struct Function<'a> {
     pub inputs: u32,
     /// Most outputs.
     pub outputs: u32,
+    /// Types of the messages that it reads and that it writes.
+    pub messages: [MessageType; 2],
     /// The only buffers it allows; `None` = any.
     pub buffering: Option<Buffering>,
     /// Device it reads.

@@ -79,6 +79,7 @@ fn stage(pipe: &pipe::Pipe, stage: &pipe::Stage, is_last: bool) -> Stage {
         traced: is_last,
         filed: sink == EndpointKind::Trace,
         bridged: sink == EndpointKind::Bridge,
+        message_bytes: stage.message_bytes,
         on_overrun: OnOverrun::of(stage.on_overrun),
         fallback: match (pipe.max_age_ns, name_text(&stage.fallback)) {
             (0, _) | (_, "") => None,

@@ -105,6 +105,8 @@ pub struct Stage {
     /// The fallback function, and after how many nanoseconds without a message of another
     /// partition it runs.
     pub fallback: Option<(u64, String)>,
+    /// Bytes of the messages that it reads from other stages and that it writes.
+    pub message_bytes: [u32; 2],
     /// Reaction to a job that needs more than its budget.
     pub on_overrun: OnOverrun,
 }
@@ -179,6 +181,7 @@ fn stage(text: &str) -> Option<Stage> {
         filed: false,
         bridged: false,
         fallback: None,
+        message_bytes: [0; 2],
         on_overrun: OnOverrun::Report,
     })
 }

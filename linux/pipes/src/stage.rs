@@ -8,7 +8,7 @@ use bulkhead_abi::pipe::OnOverrun;
 use bulkhead_abi::status::State;
 use bulkhead_linux::{Peer, frequency_hz, ticks, used_ns};
 use bulkhead_stages::link::Output;
-use bulkhead_stages::message::Message;
+use bulkhead_stages::message::{Content, Message};
 use bulkhead_stages::overrun;
 use bulkhead_stages::pace::{Pace, next_look};
 use bulkhead_stages::work::{Taken, Work};
@@ -77,6 +77,8 @@ pub(crate) struct Ready {
     pub(crate) work: Work,
     /// Output buffers, with the consumer if it is here.
     pub(crate) outputs: Vec<(Output, Option<Arc<Shared>>)>,
+    /// Content of its messages, if no buffer has them.
+    pub(crate) content: Option<Content>,
     pub(crate) ends: Ends,
     /// True if it reads from another partition or the bridge.
     pub(crate) clocked: bool,
@@ -227,11 +229,18 @@ impl Ready {
     /// Runs a job, and sends its output if allowed. Returns whether it had to wait for room.
     fn job(&mut self, taken: Taken) -> bool {
         compute(self.rounds);
-        let answer = self.work.compute(taken);
+        let output = self.content();
+        let answer = self.work.compute(taken, output);
         match (answer, self.may_send()) {
-            (Some(message), true) => self.send(message),
+            (Some(message), true) => self.send(message, output),
             _ => false,
         }
+    }
+
+    /// Memory of the long message that its function writes: in its first buffer, if it has one.
+    fn content(&mut self) -> Option<Content> {
+        let first = self.outputs.first_mut();
+        self.content.or_else(|| first?.0.content())
     }
 
     /// Counts and handles an overrun. Returns whether the job may send.
@@ -324,7 +333,7 @@ impl Ready {
     }
 
     /// Sends a message. Returns whether it had to wait for room.
-    fn send(&mut self, message: Message) -> bool {
+    fn send(&mut self, message: Message, content: Option<Content>) -> bool {
         if let Some(writer) = &self.ends.writer {
             if writer.send(message.data) {
                 self.note(message);
@@ -334,7 +343,7 @@ impl Ready {
             return false;
         }
         self.note(message);
-        self.pass(message)
+        self.pass(message, content)
     }
 
     /// Records that a message left the pipe.
@@ -353,10 +362,13 @@ impl Ready {
     }
 
     /// Writes a message to the next stages. Returns whether it had to wait for room.
-    fn pass(&mut self, mut message: Message) -> bool {
+    fn pass(&mut self, mut message: Message, content: Option<Content>) -> bool {
         let period = Duration::from_nanos(self.stage.period_ns);
         let mut waited = false;
         for (output, next) in &mut self.outputs {
+            if let Some(content) = &content {
+                output.fill(content);
+            }
             message.put = ticks();
             if output.put(&message) {
                 feed(next.as_deref(), message.put);

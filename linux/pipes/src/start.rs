@@ -10,7 +10,8 @@ use crate::stage::{Left, Places, Ready, Shared, ticks_of};
 use bulkhead_buffers::Region;
 use bulkhead_linux::{Channel, Error, Partition, Peer, ticks};
 use bulkhead_stages::functions::{self, Function};
-use bulkhead_stages::link::{self, Input, Kind, Output};
+use bulkhead_stages::link::{Input, Kind, Output, Shape};
+use bulkhead_stages::message::{Content, content_bytes};
 use bulkhead_stages::request::{buffer, buffer_number};
 use bulkhead_stages::work::{ENDS, Work};
 use std::collections::VecDeque;
@@ -236,23 +237,28 @@ impl<'b> Builder<'b> {
         here.map(|(place, _)| place)
     }
 
-    /// Kind of the buffer before a stage.
-    fn kind(&self, to: usize) -> Kind {
-        match self.pipe.each {
-            true => Kind::Each(self.pipe.stages[to].places),
-            false => Kind::Newest,
+    /// Shape of the buffer before a stage.
+    fn shape(&self, to: usize) -> Shape {
+        let stage = &self.pipe.stages[to];
+        Shape {
+            kind: match self.pipe.each {
+                true => Kind::Each(stage.places),
+                false => Kind::Newest,
+            },
+            message: stage.message_bytes[0],
         }
     }
 
     fn connect(&mut self, from: usize, to: usize) -> Result<(), StartError> {
+        let shape = self.shape(to);
         let before = self.before.buffers.pop_front();
-        let mut taken = None;
-        let made = link::make(self.kind(to), |bytes| {
-            before.iter().for_each(|region| region.clear());
-            taken = before.or_else(|| memory(bytes));
-            taken
+        before.iter().for_each(|region| region.clear());
+        let taken = before.or_else(|| memory(shape.bytes()?));
+        let ends = taken.and_then(|region| {
+            let input = Input::attach(shape, region)?;
+            Some((input, Output::attach(shape, region)?))
         });
-        let (input, output) = made.ok_or_else(|| self.no_buffer(from, to))?;
+        let (input, output) = ends.ok_or_else(|| self.no_buffer(from, to))?;
         self.kept.buffers.extend(taken);
         self.reads(from, to, input)?;
         self.outputs[from].push((output, Some(Arc::clone(&self.shared[to]))));
@@ -270,16 +276,16 @@ impl<'b> Builder<'b> {
     fn join(&mut self, number: usize, [from, to]: [usize; 2]) -> Result<(), StartError> {
         let none = || self.no_buffer(from, to);
         let region = self.around.client.and_then(|all| buffer(all, number));
-        let (region, kind) = (region.ok_or_else(none)?, self.kind(to));
+        let (region, shape) = (region.ok_or_else(none)?, self.shape(to));
         let is_here = |stage: usize| self.pipe.stages[stage].place != Placement::Elsewhere;
         let (writes, reads) = (is_here(from), is_here(to));
         if reads {
-            let input = Input::attach(kind, region).ok_or_else(none)?;
+            let input = Input::attach(shape, region).ok_or_else(none)?;
             let place = self.reads(from, to, input)?;
             self.across[to] |= u64::from(!writes) << place;
         }
         if writes {
-            let output = Output::attach(kind, region);
+            let output = Output::attach(shape, region);
             let output = output.ok_or_else(|| self.no_buffer(from, to))?;
             let fed = reads.then(|| Arc::clone(&self.shared[to]));
             self.outputs[from].push((output, fed));
@@ -314,13 +320,13 @@ impl<'b> Builder<'b> {
             }
         };
         let region = channel.region().map_err(device)?;
-        let kind = self.kind(to);
+        let shape = self.shape(to);
         if self.pipe.stages[to].place == Placement::Elsewhere {
-            let output = Output::attach(kind, region);
+            let output = Output::attach(shape, region);
             let output = output.ok_or_else(|| self.no_buffer(from, to))?;
             self.outputs[from].push((output, None));
         } else {
-            let input = Input::attach(kind, region);
+            let input = Input::attach(shape, region);
             let input = input.ok_or_else(|| self.no_buffer(from, to))?;
             let place = self.reads(from, to, input)?;
             self.across[to] |= 1 << place;
@@ -366,6 +372,12 @@ impl<'b> Builder<'b> {
             stage: stage.clone(),
             place: number,
             shared: Arc::clone(&self.shared[number]),
+            content: match content_bytes(stage.message_bytes[1]) {
+                bytes @ 1.. if self.outputs[number].is_empty() => {
+                    memory(bytes).and_then(|region| Content::new(region, bytes))
+                }
+                _ => None,
+            },
             outputs: std::mem::take(&mut self.outputs[number]),
             ends,
             clocked: self.across[number] != 0,

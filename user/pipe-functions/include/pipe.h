@@ -23,7 +23,7 @@ extern "C" {
 #define PIPE_INPUTS 4
 #define PIPE_MEMORY 8 /* words */
 
-/* Data of a message. Between CAN frames: what they carry, and what names the frame that it came from. */
+/* The first 16 bytes of a message. Between CAN frames: what they carry, and what names the frame that it came from. */
 struct pipe_data {
     uint64_t word[2];
 };
@@ -33,9 +33,12 @@ struct pipe_job {
     const struct pipe_data *source;             /* what a first stage reads from its device, or NULL */
     uint64_t *memory;                           /* PIPE_MEMORY words that this stage keeps; zero at first */
     uint64_t age;                               /* ticks since something last came from another partition; else 0 */
+    const void *message[PIPE_INPUTS];           /* all bytes of these messages, in place; nothing changes them during the job */
+    void *output;                               /* where the bytes of the message that is sent go; of 16 bytes: the second argument */
+    uint32_t bytes[PIPE_INPUTS + 1];            /* their sizes (`[message.NAME]` of the description), that of `output` last */
 };
 
-/* Fills `*output` and returns 1, or returns 0: nothing is sent. */
+/* Fills `*output` (of a message of more than 16 bytes: `job->output`) and returns 1, or returns 0: nothing is sent. */
 typedef int pipe_function(const struct pipe_job *job, struct pipe_data *output);
 
 struct pipe_named {

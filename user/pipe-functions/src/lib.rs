@@ -14,10 +14,11 @@
 use bulkhead_abi::component::pipe_functions::{self, Memory, SOURCE};
 use bulkhead_abi::kernel::NEVER;
 use bulkhead_abi::name_field;
+use bulkhead_buffers::Region;
 use bulkhead_component::Environment;
 use bulkhead_guest::Home;
 use bulkhead_stages::functions::{Function, Functions, State};
-use bulkhead_stages::message::Message;
+use bulkhead_stages::message::{Content, Message, Received};
 use bulkhead_stages::work::ENDS;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -25,6 +26,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 pub use bulkhead_component::First;
 pub use bulkhead_stages::functions::Function as PipeFunction;
 pub use bulkhead_stages::functions::Job;
+pub use bulkhead_stages::message::Content as MessageContent;
 
 const _: () = assert!(ENDS == pipe_functions::INPUTS, "inputs of a stage");
 const _: () = assert!(
@@ -125,6 +127,20 @@ fn data(words: &[AtomicU64; 2]) -> [u64; 2] {
     words.each_ref().map(|word| word.load(Relaxed))
 }
 
+/// The content of the input of that number, or behind the inputs that of the output.
+fn content(shared: &pipe_functions::Job, present: u64, number: usize) -> Option<Content> {
+    if present & pipe_functions::LONG << number == 0 {
+        return None;
+    }
+    let word = shared.contents.get(number)?.load(Relaxed);
+    let [address, bytes] = pipe_functions::of_content(word);
+    let base = core::ptr::with_exposed_provenance_mut(address as usize);
+    // SAFETY: the scheduler, which alone writes the word, names memory that the boot component mapped for good; an input that this component
+    // cannot write is only read.
+    let region = unsafe { Region::from_raw(base, bytes.next_multiple_of(8) as usize) }.ok()?;
+    Content::new(region, bytes as usize)
+}
+
 /// Executes a job. Returns 1 if its output is to be sent.
 pub fn job(functions: Functions, function: u64, job: u64) -> u64 {
     let found: Option<(_, Function)> = functions(function as usize);
@@ -134,9 +150,12 @@ pub fn job(functions: Functions, function: u64, job: u64) -> u64 {
     let present = shared.present.load(Acquire);
     let mut inputs = [const { None }; ENDS];
     for (number, (input, words)) in inputs.iter_mut().zip(&shared.inputs).enumerate() {
-        *input = (present >> number & 1 != 0).then(|| Message {
-            data: data(words),
-            ..Message::default()
+        *input = (present >> number & 1 != 0).then(|| {
+            let message = Message {
+                data: data(words),
+                ..Message::default()
+            };
+            Received::new(message, content(shared, present, number))
         });
     }
     let source = (present & SOURCE != 0).then(|| data(&shared.inputs[pipe_functions::INPUTS]));
@@ -147,6 +166,7 @@ pub fn job(functions: Functions, function: u64, job: u64) -> u64 {
         source,
         age: shared.age.load(Relaxed),
         state: &mut state,
+        output: content(shared, present, pipe_functions::INPUTS),
     });
     for (word, value) in shared.state.iter().zip(state.memory) {
         word.store(value, Relaxed);

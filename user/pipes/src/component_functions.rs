@@ -174,8 +174,14 @@ pub(crate) fn release(stage: usize) {
 
 /// Returns whether a component executes the function of that name.
 pub(crate) fn has(timing: &Timing, name: &str) -> bool {
+    executor(timing, name).is_some()
+}
+
+/// Number of the component that executes the function of that name, if one does.
+pub(crate) fn executor(timing: &Timing, name: &str) -> Option<usize> {
     let mut functions = timing.functions.iter();
-    functions.any(|one| name_text(&one.name) == name)
+    let found = functions.find(|one| name_text(&one.name) == name)?;
+    Some(found.component as usize)
 }
 
 impl Host {
@@ -307,6 +313,14 @@ impl Answer for Call {
         let number = self.job.load(Relaxed);
         let shared = host.memory().jobs.get(number as usize)?;
         let mut present = 0;
+        let contents = job.inputs.iter().map(|one| one.as_ref()?.content);
+        let contents = contents.take(pipe_functions::INPUTS).enumerate();
+        for (place, content) in contents.chain([(pipe_functions::INPUTS, job.output)]) {
+            let Some(content) = content else { continue };
+            present |= pipe_functions::LONG << place;
+            let word = pipe_functions::content(content.address(), content.bytes() as u64);
+            shared.contents[place].store(word, Relaxed);
+        }
         let inputs = job
             .inputs
             .iter()

@@ -34,6 +34,7 @@ mod can;
 mod client_pipes;
 mod command_interface;
 mod component_functions;
+mod contents;
 mod control;
 mod core_commands;
 mod crossing;
@@ -141,7 +142,7 @@ fn start(mut first: First, env: &Environment, functions: Functions) -> Result<()
     configured.map_err(|refused| Failure::Vcpu("schedule", refused))?;
     LOAD.calibrate();
     if shared_state::is_first() {
-        profile::functions(env, functions);
+        profile::functions(env, &timing, functions);
     }
     let mut servers = [None; VCPUS];
     let create = |number, vcpu: &'static Vcpu| create(&mut first, number, vcpu, &timing);

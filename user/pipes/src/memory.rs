@@ -7,7 +7,7 @@
 //! allocates it.
 
 use crate::runtime::CORE;
-use crate::shared_state;
+use crate::{contents, shared_state};
 use bulkhead_abi::repository::MAX_BUFFERS;
 use bulkhead_buffers::Region;
 use bulkhead_component::first::Timing;
@@ -146,6 +146,7 @@ pub(crate) fn take_common(pipe: usize, bytes: usize) -> Option<u16> {
 
 /// Frees the memory of a pipe after its stages have given up their buffers.
 pub(crate) fn release(pipe: usize) {
+    contents::release(pipe);
     for owners in [&OWNERS, &COMMON] {
         let _released = owners.with(&CORE.threads, |lines| lines.release(pipe));
     }

@@ -7,11 +7,12 @@
 //! measured, too: it is what the analysis counts of each job (`costs.stage`).
 //! Argument word: `profile=JOBS`.
 
-use crate::component_functions;
 use crate::runtime::CORE;
 use crate::shared_state;
 use crate::stage::STAGES;
 use crate::vcpu_pool;
+use crate::{component_functions, contents};
+use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::Stage;
 use bulkhead_component::figure::{Counter, Figure};
 use bulkhead_component::first::Timing;
@@ -19,7 +20,7 @@ use bulkhead_component::{Environment, clock, println};
 use bulkhead_sched::harness::Random;
 use bulkhead_sched::policy::VcpuBudget;
 use bulkhead_stages::functions::{self, Function, Functions, Job, State};
-use bulkhead_stages::message::Message;
+use bulkhead_stages::message::{Content, Message, Received, content_bytes};
 use bulkhead_stages::work::ENDS;
 use core::hint::black_box;
 use core::sync::atomic::AtomicU64;
@@ -70,7 +71,7 @@ static METERED: Charged = Charged {
 };
 
 /// Measures all functions, if the `profile` argument is given.
-pub(crate) fn functions(env: &Environment, functions: Functions) {
+pub(crate) fn functions(env: &Environment, timing: &Timing, functions: Functions) {
     let jobs = env.number("profile", 0);
     if jobs == 0 {
         return;
@@ -80,7 +81,8 @@ pub(crate) fn functions(env: &Environment, functions: Functions) {
     while clock::now() < until {}
     INSTRUCTIONS.store(counter.since(start), Relaxed);
     for (name, function) in functions::all(functions) {
-        measure(&counter, jobs, (name, function), || {});
+        let contents = contents_of(timing, name);
+        measure(&counter, jobs, (name, function), contents, || {});
     }
     LEFT.store(jobs, Relaxed);
 }
@@ -95,13 +97,19 @@ pub(crate) fn functions_of_components(timing: &Timing, share: [u64; 2]) {
     let [capacity, period] = share;
     component_functions::each(timing, |name, function| {
         let mut began = clock::now();
-        measure(&counter, jobs, (name, function), || {
-            // No job meets the end of the budget.
-            let spent = clock::now() - began;
-            CORE.threads
-                .sleep_until(clock::now() + spent * period.div_ceil(capacity));
-            began = clock::now();
-        });
+        measure(
+            &counter,
+            jobs,
+            (name, function),
+            contents_of(timing, name),
+            || {
+                // No job meets the end of the budget.
+                let spent = clock::now() - began;
+                CORE.threads
+                    .sleep_until(clock::now() + spent * period.div_ceil(capacity));
+                began = clock::now();
+            },
+        );
     });
 }
 
@@ -110,19 +118,21 @@ fn measure(
     counter: &Counter,
     jobs: u64,
     (name, function): (&str, Function),
+    [content, output]: [Option<Content>; 2],
     mut pause: impl FnMut(),
 ) {
     let mut random = Random::new(1);
     let mut state = State::new(1);
     let mut figure = Figure::new();
     for number in 0..jobs {
-        let inputs: [Option<Message>; ENDS] = core::array::from_fn(|_| input(&mut random));
+        let inputs: [_; ENDS] = core::array::from_fn(|_| input(&mut random, content));
         let source = (random.below(2) == 0).then(|| data(&mut random));
         let mut job = Job {
             inputs: &inputs[..number as usize % (ENDS + 1)],
             source,
             age: 0,
             state: &mut state,
+            output,
         };
         let start = clock::cycles();
         let answer = function.job(black_box(&mut job));
@@ -133,11 +143,27 @@ fn measure(
     figure.print(name);
 }
 
-fn input(random: &mut Random) -> Option<Message> {
-    (random.below(4) != 0).then(|| Message {
+fn input(random: &mut Random, content: Option<Content>) -> Option<Received> {
+    let message = Message {
         data: data(random),
         ..Message::default()
-    })
+    };
+    (random.below(4) != 0).then_some(Received::new(message, content))
+}
+
+/// Contents for the inputs and the output of a function with long messages. No pipe has begun, so that they may lie where a buffer does.
+fn contents_of(timing: &Timing, name: &str) -> [Option<Content>; 2] {
+    let mut stages = timing.stages.iter();
+    let of_stage = stages.find(|stage| name_text(&stage.function) == name);
+    let bytes = of_stage.map(|stage| stage.message_bytes).or_else(|| {
+        let mut functions = timing.repository?.functions.iter();
+        let found = functions.find(|function| name_text(&function.function) == name);
+        found.map(|function| function.message_bytes)
+    });
+    let program = component_functions::executor(timing, name);
+    let program = program.unwrap_or_else(contents::this_program);
+    let content = |bytes| contents::first(program, content_bytes(bytes));
+    bytes.unwrap_or_default().map(content)
 }
 
 fn data(random: &mut Random) -> [u64; 2] {

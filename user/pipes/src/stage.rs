@@ -26,7 +26,7 @@ use bulkhead_sched::NEVER;
 use bulkhead_sched::policy::{Binding, ServerId};
 use bulkhead_stages::functions::Function;
 use bulkhead_stages::link::{Input, Output};
-use bulkhead_stages::message::Message;
+use bulkhead_stages::message::{Content, Message};
 use bulkhead_stages::overrun;
 use bulkhead_stages::pace::{Pace, next_look};
 use bulkhead_stages::work::{ENDS, Work};
@@ -107,6 +107,8 @@ impl Peer {
 struct Plan {
     number: usize,
     pipe: usize,
+    /// Number of the component that executes its function.
+    program: usize,
     /// Index among the stages of its pipe.
     place: usize,
     stage: Stage,
@@ -120,6 +122,10 @@ struct Plan {
     inputs: [Option<Input>; ENDS],
     /// Output buffers with their consumers.
     outputs: [Option<(Output, Fed)>; ENDS],
+    /// True if the first of them has contents that the program of its function writes.
+    has_near_output: bool,
+    /// Memory of a long message that no output buffer has, or none that the component can write.
+    content: Option<Content>,
     /// Inputs that another partition or core writes, by bit. If there are any, the stage is
     /// released by the clock.
     remote_inputs: u64,
@@ -412,10 +418,11 @@ impl Running {
             Computed::Time(ns) => LOAD.compute(ns),
             Computed::Rounds(count) => load::rounds(count),
         }
-        let answer = self.work.compute(taken);
+        let output = self.plan.content();
+        let answer = self.work.compute(taken, output);
         let counted = due != 0 && self.shared.due.swap(0, Relaxed) == 0;
         if let (Some(mut message), true) = (answer, self.may_send(release, counted)) {
-            self.send(&mut message);
+            self.send(&mut message, output);
         }
         true
     }
@@ -438,9 +445,9 @@ impl Running {
         sends
     }
 
-    fn send(&mut self, message: &mut Message) {
+    fn send(&mut self, message: &mut Message, content: Option<Content>) {
         match self.plan.sink {
-            Sink::Stages => self.pass(message),
+            Sink::Stages => self.pass(message, content),
             Sink::Device if !self.write(message.data) => {
                 self.shared.dropped.fetch_add(1, Relaxed);
             }
@@ -458,11 +465,14 @@ impl Running {
     /// Writes the output to the next stages. Waits at most one period for room in a ring, and not
     /// for a partition that is down: once it is up, the waiting messages would be late. A job that
     /// finds no room is handled like one that uses up its budget.
-    fn pass(&mut self, message: &mut Message) {
+    fn pass(&mut self, message: &mut Message, content: Option<Content>) {
         let until = clock::now() + self.plan.period;
         let (mut waited, mut blocked) = (false, 0);
         let peers = self.plan.peers;
         for (output, next) in self.plan.outputs.iter_mut().flatten() {
+            if let Some(content) = &content {
+                output.fill(content);
+            }
             message.put = clock::now();
             let mut room = output.put(message);
             let is_there = || !next.is_elsewhere() || !misses(&peers, |peer| !peer.reads);
@@ -522,6 +532,12 @@ impl Plan {
     /// Returns whether one of these partitions does not run its stages.
     fn misses(&self, which: impl Fn(&Peer) -> bool) -> bool {
         misses(&self.peers, which)
+    }
+
+    /// Memory of the long message that its function writes.
+    fn content(&mut self) -> Option<Content> {
+        let first = self.outputs.iter_mut().flatten().next();
+        self.content.or_else(|| first?.0.content())
     }
 
     fn place(&self) -> exit_records::StagePosition {

@@ -3,6 +3,7 @@
 use super::endpoints::{End, Served, endpoints, half_of, linux_end};
 use super::flow::{local_name, parse};
 use super::functions::{Decisions, Function, Pipes, USUAL_PERIOD_NS, What};
+use super::message_type::{WORDS, message_type};
 use super::network_card;
 use super::pipe::Place;
 use super::run_time_catalogue::Offered;
@@ -73,6 +74,8 @@ impl<'d> Catalogue<'d> {
             places: Vec::new(),
             served: Vec::new(),
         };
+        let types = draft.messages.iter().map(|one| one.name.value.clone());
+        catalogue.pipes.message_types = [WORDS.to_owned()].into_iter().chain(types).collect();
         for (index, partition) in draft.partitions.iter().enumerate() {
             catalogue.partition(PartitionId(index), partition)?;
         }
@@ -203,6 +206,9 @@ impl<'d> Catalogue<'d> {
         let import = owner.import(&function.reads);
         let by_timer = source.is_none() && import.is_none() && !function.reads.is_absent();
         let core = function.core.or(owner.usual_core)? as usize;
+        let ends = [&function.input_message, &function.output_message];
+        let [input, output] = ends.map(|field| message_type(self.draft, field));
+        let messages = [input?, output?];
         self.pipes.names[What::Function as usize].push(At {
             value: format!("{}.{}", owner.name, function.name.value),
             span: function.name.span.clone(),
@@ -213,6 +219,7 @@ impl<'d> Catalogue<'d> {
             // The clock is an input that needs no connection.
             inputs: (function.inputs.or(1)? as u32).saturating_sub(u32::from(by_timer)),
             outputs: function.outputs.or(1)? as u32,
+            messages,
             buffering: function.buffering.or(None)?,
             reads: source.and_then(|(.., device)| *device).or(import),
             writes: sink.and_then(|(.., device)| *device),
@@ -233,6 +240,7 @@ impl<'d> Catalogue<'d> {
                 [source, sink].map(|end| end.map(|(path, end, _)| (path.as_str(), *end))),
             ),
             on_overrun: function.on_overrun.or(OnOverrun::default())?,
+            message_bytes: messages.map(|one| one.bytes),
             fallback: function.fallback.value(),
             wcmt_ns: self
                 .draft

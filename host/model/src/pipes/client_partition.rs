@@ -43,6 +43,7 @@ impl Draft {
                 to: vec![End::Partition(to)],
                 message: u32::try_from(channel_bytes(buffers(stages) as usize)?).ok()?,
                 messages: 1,
+                contents: 0,
                 reader_writes: true,
                 doorbell: None,
                 reply_doorbell: None,

@@ -56,6 +56,7 @@ pub(crate) fn channels(pipes: &[Pipe]) -> impl Iterator<Item = Channel> {
 }
 
 fn channel(pipe: &Pipe, number: usize, crossing: &Crossing) -> Channel {
+    let shape = pipe.shape(crossing.to);
     let end = |stage: usize| End::Partition(pipe.places[stage].partition);
     Channel {
         name: name(&pipe.name, number, crossing),
@@ -67,7 +68,8 @@ fn channel(pipe: &Pipe, number: usize, crossing: &Crossing) -> Channel {
         from: end(crossing.from),
         to: vec![end(crossing.to)],
         message: BYTES as u32,
-        messages: pipe.solved.stages[crossing.to].buffer as u32,
+        messages: shape.slots(),
+        contents: shape.content_bytes() as u64,
         reader_writes: true,
         doorbell: None,
         reply_doorbell: None,

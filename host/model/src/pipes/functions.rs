@@ -16,7 +16,7 @@ use bulkhead_analysis::Reservation;
 use bulkhead_analysis::overhead::{Jobs, Keeping, Overhead};
 use bulkhead_analysis::utilisation::Fraction;
 use bulkhead_tpipe::language::Buffering;
-use bulkhead_tpipe::repository::{self as tpipe, LONGEST, Policy, Repository};
+use bulkhead_tpipe::repository::{self as tpipe, LONGEST, MessageType, Policy, Repository};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -38,6 +38,8 @@ pub struct Pipes {
     pub(super) ios: Vec<Io>,
     pub(super) devices: Vec<Device>,
     pub(super) functions: Vec<Function>,
+    /// Names of the types of messages, by number; the first is that of two words.
+    pub(super) message_types: Vec<String>,
     /// Cores on which the scheduler's decisions are counted.
     pub(super) decisions: Vec<Decisions>,
 }
@@ -74,6 +76,7 @@ pub(super) struct Function {
     pub(super) wcet: u64,
     pub(super) inputs: u32,
     pub(super) outputs: u32,
+    pub(super) messages: [MessageType; 2],
     pub(super) buffering: Option<Buffering>,
     pub(super) reads: Option<usize>,
     pub(super) writes: Option<usize>,
@@ -199,6 +202,7 @@ impl Reader<'_> {
                     wcet: self.time(&section.number("wcet"))??,
                     inputs: section.number("inputs").or(1)? as u32,
                     outputs: section.number("outputs").or(1)? as u32,
+                    messages: [MessageType::WORDS; 2],
                     buffering: section
                         .choice("buffering", choices::BUFFERINGS.values)
                         .or(None)?,
@@ -319,6 +323,7 @@ impl Pipes {
             wcet: function.wcet,
             inputs: function.inputs,
             outputs: function.outputs,
+            messages: function.messages,
             buffering: function.buffering,
             source: function.reads,
             sink: function.writes,

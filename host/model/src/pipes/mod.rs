@@ -10,6 +10,8 @@ pub(crate) mod endpoints;
 pub(crate) mod flow;
 mod functions;
 mod isolated_cores;
+pub(crate) mod message_contents;
+pub(crate) mod message_type;
 pub(crate) mod network_card;
 mod pipe;
 pub(crate) mod remark;

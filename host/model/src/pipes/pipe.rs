@@ -7,7 +7,7 @@ use crate::ids::ChannelId;
 use crate::quantity::time_text;
 use crate::system::{PartitionId, Span};
 use bulkhead_abi::pipe::{EndpointKind, OnOverrun};
-use bulkhead_stages::link::Kind;
+use bulkhead_stages::link::{Kind, Shape};
 use bulkhead_tpipe::language::Buffering;
 
 /// A pipe with a kept requirement.
@@ -59,6 +59,8 @@ pub struct Place {
     pub at_card: Option<AtCard>,
     /// Reaction to a job that uses up its budget.
     pub on_overrun: OnOverrun,
+    /// Bytes of the messages that it reads from other stages and that it writes.
+    pub message_bytes: [u32; 2],
     /// The fallback function for inputs from other partitions.
     pub fallback: Option<String>,
     /// Longest time of its function that was measured, nanoseconds.
@@ -108,14 +110,18 @@ impl Pipe {
         from.partition == to.partition && !from.linux && from.core != to.core
     }
 
-    /// How messages wait before a stage.
-    pub(super) fn kind(&self, stage: usize) -> Kind {
-        match self.solved.buffering {
+    /// The shape of the buffers before a stage.
+    pub(crate) fn shape(&self, stage: usize) -> Shape {
+        let kind = match self.solved.buffering {
             Buffering::FourSlot => Kind::Newest,
             Buffering::Fifo => {
                 let places = u32::try_from(self.solved.stages[stage].buffer);
                 Kind::Each(places.unwrap_or(u32::MAX))
             }
+        };
+        Shape {
+            kind,
+            message: self.places[stage].message_bytes[0],
         }
     }
 

@@ -12,6 +12,7 @@ use crate::suggestion::advice;
 use bulkhead_tpipe::assessment::{Owner, Violation};
 use bulkhead_tpipe::binding::{BindError, Bound, DEVICES, IOS, Misfit};
 use bulkhead_tpipe::language::{self, Fault, Pipeline, Requirement, SyntaxError};
+use bulkhead_tpipe::repository::MessageType;
 use bulkhead_tpipe::solver::{Answer, Solution};
 use std::sync::Arc;
 
@@ -107,6 +108,7 @@ pub const fn rule_of(fault: Misfit) -> &'static str {
     match fault {
         Misfit::UnknownFunction | Misfit::Room => "pipe-function",
         Misfit::Buffering(_) => "pipe-buffering",
+        Misfit::Message { .. } => "message-type",
         _ => "pipe-input",
     }
 }
@@ -121,6 +123,32 @@ impl Pipes {
                 .is_some_and(|(_, last)| last == name)
         });
         alike.map(|one| format!("`{}`", one.value)).collect()
+    }
+
+    /// Message, place and remedy where a function reads another type than the stage of that index writes.
+    fn other_message(&self, text: &str, name: &str, writer: usize) -> (String, String, String) {
+        let pipeline = Pipeline::<64>::parse(text);
+        let writer = pipeline.map_or("", |all| all.stages()[writer].name);
+        let types = |name: &str| {
+            let mut names = self.names[What::Function as usize].iter();
+            let found = names.position(|one| one.value == name);
+            let types = found.and_then(|found| self.functions.get(found));
+            let types = types.map_or([MessageType::WORDS; 2], |one| one.messages);
+            types.map(|one| {
+                let name = self.message_types.get(one.number as usize);
+                (name.map_or("", String::as_str), one.bytes)
+            })
+        };
+        let [(read, bytes), _] = types(name);
+        let [_, (written, other)] = types(writer);
+        (
+            format!("`{name}` reads other messages than `{writer}` writes"),
+            format!(
+                "it reads `{read}` ({bytes} bytes), `{writer}` writes `{written}` ({other} bytes)"
+            ),
+            "one type for both, `output_message` and `input_message`, or a function between them"
+                .into(),
+        )
     }
 
     /// The error in a flow, for the user.
@@ -157,6 +185,7 @@ impl Pipes {
                     false => advice(name, "function", &names),
                 },
             ),
+            Misfit::Message { writer } => self.other_message(text, name, writer),
             fault => (
                 format!("`{name}` does not fit here"),
                 fault.to_string(),

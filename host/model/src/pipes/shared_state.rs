@@ -39,14 +39,14 @@ impl SharedState {
         if cores.len() == 1 {
             return None;
         }
-        let kinds = pipes().flat_map(|pipe| {
+        let shapes = pipes().flat_map(|pipe| {
             let within = pipe.crossings.iter().filter(move |one| {
                 one.channel.is_none() && pipe.places[one.from].partition == partition
             });
-            within.map(|one| pipe.kind(one.to))
+            within.map(|one| pipe.shape(one.to))
         });
         let spare = spare(draft).map_or(0, |spare| spare.buffer_bytes as usize);
-        let bytes = shared_state::bytes(&kinds.collect::<Vec<_>>(), spare).unwrap_or(u64::MAX / 2);
+        let bytes = shared_state::bytes(&shapes.collect::<Vec<_>>(), spare).unwrap_or(u64::MAX / 2);
         Some(Self {
             cores: cores.into_iter().collect(),
             bytes: bytes.next_multiple_of(PAGE_SIZE),

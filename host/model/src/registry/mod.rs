@@ -46,6 +46,7 @@ pub(crate) const DESCRIPTION: Registry = Registry {
         channel_keys::ChannelDraft::KEYS,
         channel_keys::RateDraft::KEYS,
         device_keys::FunctionDraft::KEYS,
+        pipe_keys::MessageDraft::KEYS,
         pipe_keys::PipeDraft::KEYS,
         pipe_keys::PipeFunctionDraft::KEYS,
         pipe_keys::EndpointDraft::KEYS,

@@ -1,4 +1,4 @@
-//! Keys of `[pipe.NAME]`, `[partition.NAME.function.NAME]`, `….endpoint.NAME` and `….component.NAME.endpoint.NAME`
+//! Keys of `[message.NAME]`, `[pipe.NAME]`, `[partition.NAME.function.NAME]`, `….endpoint.NAME` and `….component.NAME.endpoint.NAME`
 
 use super::Presence::{Default, Required, RequiredByRule};
 use super::choices::{BUFFERINGS, ON_OVERRUN};
@@ -7,6 +7,15 @@ use crate::document::At;
 use crate::draft::section::Section;
 use bulkhead_abi::pipe::OnOverrun;
 use bulkhead_tpipe::language::Buffering;
+
+table! {
+    /// A type of messages.
+    MessageDraft [name: At<String> = Section::name] in "message.*." {
+        size: Size, Required, "size = \"4 KiB\"",
+            "Bytes of each message, 1 to 1 MiB. Up to 16 bytes are copied with the message; longer ones are written and read in place, in memory \
+             that the programs of both functions share.";
+    }
+}
 
 table! {
     /// A pipe.
@@ -30,6 +39,10 @@ table! {
             "Most inputs, an endpoint included; 0 = it makes its messages itself.";
         outputs: Number(0, 64), Default("1"), "outputs = 2",
             "Most outputs, an endpoint included.";
+        input_message: Text, Default("`\"words\"`: 16 bytes, two words"), "input_message = \"depth-map\"",
+            "Type of the messages that it reads from other stages (`[message.NAME]`). What it reads at an endpoint has two words.";
+        output_message: Text, Default("`\"words\"`: 16 bytes, two words"), "output_message = \"depth-map\"",
+            "Type of the messages that it writes, likewise. Its `wcet` includes the time to write them.";
         buffering: Choice(Option<Buffering>, BUFFERINGS), Default("`\"any\"`"), "buffering = \"four-slot\"",
             "Buffers that it allows: four-slot, lossless (`*` before the pipeline), or both.";
         reads: Text, Default("no endpoint"), "reads = \"pipes.can-in\"",

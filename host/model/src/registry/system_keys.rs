@@ -4,7 +4,11 @@ use super::Presence::{Default, Required, RequiredByRule};
 use super::choices::CLOCKS;
 use super::device_keys::FunctionDraft;
 use super::table::table;
-use super::{channel_keys::ChannelDraft, partition_keys::PartitionDraft, pipe_keys::PipeDraft};
+use super::{
+    channel_keys::ChannelDraft,
+    partition_keys::PartitionDraft,
+    pipe_keys::{MessageDraft, PipeDraft},
+};
 use crate::kinds::Clock;
 
 table! {
@@ -23,6 +27,9 @@ table! {
         functions "device": Named(FunctionDraft), Default("the board's devices only"), "[device.can0]",
             "PCIe functions that are plugged into the machine, `[device.NAME]` each, beside the devices that the board has. A partition owns one \
              by naming it among its `devices`. Slots, addresses and interrupts are derived.";
+        messages "message": Named(MessageDraft), Default("none"), "[message.depth-map]",
+            "Types of messages of pipes, `[message.NAME]` each. A function names the types that it reads and writes; both ends of an edge of a pipe \
+             have one type.";
         pipes "pipe": Named(PipeDraft), Default("none"), "[pipe.steering]",
             "Tuned pipes, `[pipe.NAME]` each: stages of pipe functions between devices, with a requirement from end to end. Budgets, periods and \
              buffers are computed, together with all VCPUs of the cores involved; one that cannot be kept is refused.";

@@ -27,12 +27,12 @@ fn of(name: &str, inputs: Vec<Input>) -> Work {
 #[test]
 fn messages_pass_two_stages_with_their_entries() {
     for kind in [Kind::Newest, Kind::Each(2)] {
-        let (input, mut output) = link::make(kind, memory).expect("room");
+        let (input, mut output) = link::make(kind, memory, memory).expect("room");
         let mut first = of("can-read", vec![]);
         let mut second = of("can-write", vec![input]);
         assert!(second.waiting().is_none() && second.take(None).is_none());
         let taken = first.take(Some(([7, 8], 100))).expect("a message");
-        let message = first.compute(taken).expect("an answer");
+        let message = first.compute(taken, None).expect("an answer");
         assert!(output.put(&Message {
             put: 110,
             ..message
@@ -40,7 +40,7 @@ fn messages_pass_two_stages_with_their_entries() {
         assert_eq!(second.waiting(), (kind != Kind::Newest).then_some(110));
         assert_eq!(second.is_four_slot(), kind == Kind::Newest);
         let taken = second.take(None).expect("a message");
-        let sent = second.compute(taken).expect("an answer");
+        let sent = second.compute(taken, None).expect("an answer");
         assert_eq!(
             (sent.data, sent.entries[0].at, sent.entries[0].number),
             ([7, 8], 100, 1)
@@ -62,7 +62,7 @@ fn what_was_passed_over_has_a_number_that_is_missing() {
 
 #[test]
 fn a_stage_without_news_from_another_partition_falls_back_until_some_come() {
-    let (input, mut output) = link::make(Kind::Newest, memory).expect("room");
+    let (input, mut output) = link::make(Kind::Newest, memory, memory).expect("room");
     let neutral = functions::named("neutral").expect("it is there");
     let mut work = of("emit", vec![input]).remote_inputs(1, 1000, Some((50, neutral)));
     let send = |output: &mut link::Output, number| {
@@ -76,12 +76,12 @@ fn a_stage_without_news_from_another_partition_falls_back_until_some_come() {
     assert!(work.look(1050).is_none());
     let stale = work.look(1051).expect("a job");
     assert_eq!(stale.fell_back(), Some(51));
-    let sent = work.compute(stale).expect("an answer");
+    let sent = work.compute(stale, None).expect("an answer");
     assert!(sent.data == [0; 2] && sent.entries[0].number == 0 && !sent.is_end());
     send(&mut output, 3);
     let fresh = work.look(1100).expect("a job");
     assert_eq!(fresh.fell_back(), None);
-    assert_eq!(work.compute(fresh).expect("an answer").data, [3, 7]);
+    assert_eq!(work.compute(fresh, None).expect("an answer").data, [3, 7]);
     let stale = work.look(1200).expect("a job");
     assert_eq!(stale.inputs[0].expect("the last one").data, [3, 7]);
     assert_eq!(stale.fell_back(), Some(100));
@@ -90,7 +90,7 @@ fn a_stage_without_news_from_another_partition_falls_back_until_some_come() {
 #[test]
 fn a_task_is_over_once_its_end_came_on_all_inputs() {
     let made: Vec<_> = [Kind::Newest, Kind::Each(2)]
-        .map(|kind| link::make(kind, memory).expect("room"))
+        .map(|kind| link::make(kind, memory, memory).expect("room"))
         .into();
     let (inputs, mut outputs): (Vec<_>, Vec<_>) = made.into_iter().unzip();
     let mut fuse = of("fuse", inputs);
@@ -109,7 +109,7 @@ fn a_task_is_over_once_its_end_came_on_all_inputs() {
 #[test]
 fn an_end_behind_which_something_comes_is_none() {
     let made: Vec<_> = [(); 2]
-        .map(|()| link::make(Kind::Each(4), memory).expect("room"))
+        .map(|()| link::make(Kind::Each(4), memory, memory).expect("room"))
         .into();
     let (inputs, mut outputs): (Vec<_>, Vec<_>) = made.into_iter().unzip();
     let mut fuse = of("fuse", inputs);
@@ -128,7 +128,7 @@ fn an_end_behind_which_something_comes_is_none() {
 
 #[test]
 fn what_entered_before_the_task_began_is_passed_over() {
-    let (input, mut output) = link::make(Kind::Each(4), memory).expect("room");
+    let (input, mut output) = link::make(Kind::Each(4), memory, memory).expect("room");
     let mut send = |at: u64| {
         let mut sent = Message::default();
         sent.entries[0] = Entry { number: at, at };
@@ -150,7 +150,7 @@ fn what_entered_before_the_task_began_is_passed_over() {
 #[test]
 fn what_is_taken_out_of_a_buffer_before_the_first_stage_enters_there() {
     for kind in [Kind::Newest, Kind::Each(4)] {
-        let (input, mut output) = link::make(kind, memory).expect("room");
+        let (input, mut output) = link::make(kind, memory, memory).expect("room");
         let mut work = of("emit", vec![input])
             .remote_inputs(1, 100, None)
             .entering(100);
@@ -169,7 +169,7 @@ fn what_is_taken_out_of_a_buffer_before_the_first_stage_enters_there() {
         let taken = work.look(300).expect("a message");
         let entry = taken.message.entries[0];
         assert_eq!((entry.number, entry.at), (1, 250));
-        assert_eq!(work.compute(taken).expect("an answer").data, [250, 7]);
+        assert_eq!(work.compute(taken, None).expect("an answer").data, [250, 7]);
         assert!(work.waiting().is_none());
         work.found_nothing(310);
         // The writer was preempted after it had read the clock.
@@ -189,7 +189,7 @@ fn what_is_taken_out_of_a_buffer_before_the_first_stage_enters_there() {
 /// A pipe that is started right behind its end loses nothing.
 #[test]
 fn what_comes_behind_an_end_is_the_next_tasks() {
-    let (input, mut output) = link::make(Kind::Each(4), memory).expect("room");
+    let (input, mut output) = link::make(Kind::Each(4), memory, memory).expect("room");
     let mut work = of("emit", vec![input]).remote_inputs(1, 100, None);
     let mut message = Message::default();
     message.entries[0] = Entry { number: 1, at: 105 };
@@ -208,7 +208,7 @@ fn what_comes_behind_an_end_is_the_next_tasks() {
 #[test]
 fn messages_for_a_restarted_stage_are_passed_over() {
     for kind in [Kind::Newest, Kind::Each(4)] {
-        let (input, mut output) = link::make(kind, memory).expect("room");
+        let (input, mut output) = link::make(kind, memory, memory).expect("room");
         let mut work = of("emit", vec![input]).remote_inputs(1, 100, None);
         let mut put = |put: u64| {
             let mut message = Message {
@@ -239,7 +239,7 @@ fn messages_for_a_restarted_stage_are_passed_over() {
 #[test]
 fn names_of_both_inputs_are_joined_and_kept() {
     let made: Vec<_> = (0..2)
-        .map(|_| link::make(Kind::Newest, memory).expect("room"))
+        .map(|_| link::make(Kind::Newest, memory, memory).expect("room"))
         .collect();
     let (inputs, mut outputs): (Vec<_>, Vec<_>) = made.into_iter().unzip();
     let mut fuse = of("fuse", inputs);
@@ -251,7 +251,7 @@ fn names_of_both_inputs_are_joined_and_kept() {
         sent.entries[place].number = 1;
         assert!(outputs[place].put(&sent));
         let taken = fuse.take(None).expect("a message");
-        fuse.compute(taken).expect("an answer").data[1] & 0xffff_ffff
+        fuse.compute(taken, None).expect("an answer").data[1] & 0xffff_ffff
     };
     assert_eq!(pass(0, 5), 5);
     assert_eq!(pass(1, 7 << 16), 7 << 16 | 5);

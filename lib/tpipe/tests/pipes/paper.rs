@@ -9,7 +9,7 @@ use bulkhead_analysis::utilisation::Fraction;
 use bulkhead_tpipe::assessment::{Judge, Setting, Violation};
 use bulkhead_tpipe::binding::{Bound, Misfit};
 use bulkhead_tpipe::language::Pipeline;
-use bulkhead_tpipe::repository::{Core, Device, Function, Io, Policy, Repository};
+use bulkhead_tpipe::repository::{Core, Device, Function, Io, MessageType, Policy, Repository};
 use bulkhead_tpipe::solver::{self, Answer, Solution, heuristic};
 
 const US: u64 = 1_000;
@@ -39,6 +39,7 @@ fn function(name: &'static str, core: usize, wcet: u64) -> Function<'static> {
         wcet,
         inputs: 1,
         outputs: 1,
+        messages: [MessageType::WORDS; 2],
         buffering: None,
         source: None,
         sink: None,

@@ -8,7 +8,9 @@ use bulkhead_analysis::Reservation;
 use bulkhead_analysis::utilisation::Fraction;
 use bulkhead_tpipe::binding::Bound;
 use bulkhead_tpipe::language::{Buffering, Flow, MILLION, Pipeline};
-use bulkhead_tpipe::repository::{Core, Device, Function, Io, Load, Policy, Repository, Runs};
+use bulkhead_tpipe::repository::{
+    Core, Device, Function, Io, Load, MessageType, Policy, Repository, Runs,
+};
 use bulkhead_tpipe::solver::{Answer, Solution, saved, solve};
 
 /// Stages and VCPUs of a case, at most.
@@ -189,6 +191,7 @@ impl Case {
                 wcet,
                 inputs: 9,
                 outputs: 9,
+                messages: [MessageType::WORDS; 2],
                 buffering: None,
                 source: (shape == Shape::First).then_some(index % self.devices.len()),
                 sink: (shape == Shape::Last && index % 3 > 0).then_some(index % self.devices.len()),

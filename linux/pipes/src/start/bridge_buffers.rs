@@ -6,7 +6,7 @@
 use super::{Builder, StartError};
 use bulkhead_buffers::Region;
 use bulkhead_linux::{Channel, Description, Kind as ChannelKind, Role};
-use bulkhead_stages::link::{Input, Kind, OUTWARD_PLACES, Output};
+use bulkhead_stages::link::{Input, Kind, OUTWARD_PLACES, Output, Shape};
 use bulkhead_stages::message::BYTES;
 
 impl Builder<'_> {
@@ -26,7 +26,7 @@ impl Builder<'_> {
     /// Creates the buffer into which the bridge puts messages for a first stage. The stage
     /// polls it, because the bridge cannot release the stage.
     pub(super) fn lead_inward(&mut self, number: usize) -> Result<(), StartError> {
-        let kind = self.kind(number);
+        let kind = self.shape(number).kind;
         let region = self.file(number, ".in", kind, Role::Reader)?;
         let input = Input::attach(kind, region);
         let input = input.ok_or_else(|| self.no_buffer(number, number))?;
@@ -46,7 +46,7 @@ impl Builder<'_> {
         let name = format!("{}.{}{suffix}", self.pipe.name, number + 1);
         let none = || self.no_buffer(number, number);
         let path = self.around.outward.ok_or_else(none)?.join(&name);
-        let bytes = kind.bytes().ok_or_else(none)?;
+        let bytes = Shape::from(kind).bytes().ok_or_else(none)?;
         let (kind, messages) = match kind {
             Kind::Newest => (ChannelKind::FourSlot, 1),
             Kind::Each(places) => (ChannelKind::Ring, places as usize),

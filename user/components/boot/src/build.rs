@@ -114,6 +114,7 @@ pub(crate) struct Builder {
     pulses: Pulses,
     shared: SharedPages,
     jobs: JobPages,
+    contents: ContentsPages,
 }
 
 /// First page of each shared memory, by number.
@@ -121,6 +122,9 @@ pub(crate) type SharedPages = [u64; MAX_SHARED];
 
 /// First page of the memory for jobs of each component with pipe functions, by its number.
 pub(crate) type JobPages = [u64; MAX_COMPONENTS];
+
+/// First page of the memory for contents of messages of each component that has one, by its number.
+pub(crate) type ContentsPages = [u64; MAX_COMPONENTS];
 
 /// By core: the page that a scheduler without the heartbeat has in place of the guest page, if
 /// another component owns the heartbeat.
@@ -146,6 +150,7 @@ impl Builder {
             pulses: [None; COMPONENT_CORES],
             shared: [0; MAX_SHARED],
             jobs: [0; MAX_COMPONENTS],
+            contents: [0; MAX_COMPONENTS],
         };
         if archive.components().any(|one| one.owns(Part::Heartbeat)) {
             let others = archive.components().filter(|one| one.is(Role::Scheduler));
@@ -163,6 +168,12 @@ impl Builder {
         {
             let pages = builder.first.pages(pipe_functions::BYTES / PAGE_SIZE);
             builder.jobs[component.number] = pages;
+        }
+        for component in archive.components() {
+            let pages = component.wiring.contents_pages;
+            if pages != 0 {
+                builder.contents[component.number] = builder.first.pages(pages.into());
+            }
         }
         builder.roots[0] = Some(Root::first());
         for component in archive.components().skip(1) {
@@ -257,6 +268,7 @@ impl Builder {
             pulses: &self.pulses,
             shared: &self.shared,
             jobs: &self.jobs,
+            contents: &self.contents,
         };
         let (slots, pool) = one(first, self.archive, component, &given)?;
         keep(component_slot, slots.component)?;

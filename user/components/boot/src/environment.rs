@@ -1,6 +1,6 @@
 //! Environment of a component: its memory, its parts of the window, and its information page
 
-use crate::build::{JobPages, Pulses, SharedPages, copy};
+use crate::build::{ContentsPages, JobPages, Pulses, SharedPages, copy};
 use crate::space::Space;
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::component::{
@@ -27,6 +27,7 @@ pub(crate) struct Resources<'a> {
     pub(crate) pulses: &'a Pulses,
     pub(crate) shared: &'a SharedPages,
     pub(crate) jobs: &'a JobPages,
+    pub(crate) contents: &'a ContentsPages,
 }
 
 /// Gives a component its memory and its information page. Returns, for a scheduler, the pool of
@@ -46,6 +47,7 @@ pub(crate) fn one(
     let slots = first.component_with(component.packed, identity, stacks, again)?;
     let mut space = Space::new(&slots);
     jobs(first, &mut space, archive, component, given.jobs)?;
+    contents(first, &space, archive, component, given.contents)?;
     let mut about = ComponentInfo::new_zeroed();
     describe(&mut about, archive, component, info);
     let mine = |part| component.owns(part);
@@ -109,6 +111,30 @@ fn jobs(
     for other in archive.with_jobs_in(component) {
         let pages = [jobs[other.number], pipe_functions::BYTES / PAGE_SIZE];
         space.memory(first, first::MEMORY, pages, Rights::Write)?;
+    }
+    Ok(())
+}
+
+/// Maps the memory for contents of messages on the core of a program with pipe functions: it writes its own, a scheduler all.
+fn contents(
+    first: &mut First,
+    space: &Space,
+    archive: Checked<'_>,
+    component: &Component<'_>,
+    contents: &ContentsPages,
+) -> Result<(), Status> {
+    let schedules = component.is(Role::Scheduler);
+    if !schedules && component.wiring.job_stacks == 0 {
+        return Ok(());
+    }
+    for (owner, address) in archive.with_contents_on(component.wiring.core) {
+        let pages = [contents[owner.number], owner.wiring.contents_pages.into()];
+        let rights = match schedules || owner.number == component.number {
+            true => Rights::Write,
+            false => Rights::Read,
+        };
+        let mut space = space.at(address);
+        space.memory(first, first::MEMORY, pages, rights)?;
     }
     Ok(())
 }

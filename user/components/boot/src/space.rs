@@ -26,6 +26,15 @@ impl Space {
         }
     }
 
+    /// Addresses from `address` on, a multiple of what a level-3 table maps.
+    pub(crate) const fn at(&self, address: u64) -> Self {
+        Self {
+            middle: self.middle,
+            last: 0,
+            next: address,
+        }
+    }
+
     /// Maps a piece of the partition's window, `[guest-physical address, bytes]`. Returns its
     /// address and bytes, or nothing for address 0.
     pub(crate) fn window(

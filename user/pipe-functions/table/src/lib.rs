@@ -3,8 +3,9 @@
 #![expect(unsafe_code, reason = "C hands over a table that its header explains")]
 
 use bulkhead_stages::functions::{Answer, Function, Job};
+use bulkhead_stages::message::{Content, WORD_BYTES};
 use bulkhead_stages::work::ENDS;
-use core::ffi::{CStr, c_char, c_int};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
 
 /// `struct pipe_data`.
@@ -17,6 +18,9 @@ struct CJob {
     source: *const Data,
     memory: *mut u64,
     age: u64,
+    message: [*const c_void; ENDS],
+    output: *mut c_void,
+    bytes: [u32; ENDS + 1],
 }
 
 /// `struct pipe_named`.
@@ -56,20 +60,35 @@ pub fn function(index: usize) -> Option<(&'static str, Function)> {
 
 impl Answer for Named {
     fn job(&self, job: &mut Job<'_>) -> Option<Data> {
-        let mut input = [ptr::null(); ENDS];
-        for (place, message) in input.iter_mut().zip(job.inputs) {
-            *place = message
-                .as_ref()
-                .map_or(ptr::null(), |message| &raw const message.data);
-        }
-        let job = CJob {
-            input,
+        let mut output = [0; 2];
+        let mut given = CJob {
+            input: [ptr::null(); ENDS],
             source: job.source.as_ref().map_or(ptr::null(), ptr::from_ref),
             memory: job.state.memory.as_mut_ptr(),
             age: job.age,
+            message: [ptr::null(); ENDS],
+            output: (&raw mut output).cast(),
+            bytes: [WORD_BYTES as u32; ENDS + 1],
         };
-        let mut output = [0; 2];
-        let sent = self.function?(&raw const job, &raw mut output) != 0;
-        sent.then_some(output)
+        for (number, received) in job.inputs.iter().enumerate().take(ENDS) {
+            let Some(received) = received else { continue };
+            given.input[number] = &raw const received.message.data;
+            given.message[number] = given.input[number].cast();
+            if let Some(content) = received.content {
+                given.message[number] = pointer(&content).cast_const();
+                given.bytes[number] = content.bytes() as u32;
+            }
+        }
+        if let Some(content) = job.output {
+            given.output = pointer(&content);
+            given.bytes[ENDS] = content.bytes() as u32;
+        }
+        let sent = self.function?(&raw const given, &raw mut output) != 0;
+        let words = || job.output.map_or(output, |content| content.words());
+        sent.then(words)
     }
+}
+
+fn pointer(content: &Content) -> *mut c_void {
+    ptr::with_exposed_provenance_mut(content.address() as usize)
 }

@@ -6,17 +6,19 @@
 
 use super::Planner;
 use super::deployment::{Stopped, until};
+use crate::contents::{self, Blocks};
 use crate::memory::{self, Lines};
 use crate::runtime::say;
 use crate::stage::STAGES;
 use crate::table::Entry as Pipe;
 use crate::vcpu_pool::{self, Budgets, Missing};
-use crate::{core_commands, shared_state};
+use crate::{component_functions, core_commands, shared_state};
+use bulkhead_abi::name_text;
 use bulkhead_abi::pipe::{NONE, Stage};
 use bulkhead_abi::repository::long_name_text;
 use bulkhead_flows::pipe_admission::{Refused, Solved};
 use bulkhead_stages::core_command::{EDGES, Edge};
-use bulkhead_stages::link::{GATHERED_PLACES, Kind};
+use bulkhead_stages::link::{GATHERED_PLACES, Kind, Shape};
 use bulkhead_tpipe::language::Buffering;
 
 /// A command thread takes up all stages of a pipe long before this, nanoseconds.
@@ -54,9 +56,14 @@ fn is_between(cores: [u32; 2]) -> Option<bool> {
     is_common(cores).map(|_| cores[0] != cores[1])
 }
 
-/// Bytes of the buffer before a stage.
-fn rounded(kind: Kind) -> usize {
-    kind.bytes().unwrap_or(usize::MAX >> 8).next_multiple_of(64)
+/// Bytes of a buffer before a stage: of one between cores with the contents of its messages.
+fn rounded(shape: Shape, common: bool) -> usize {
+    let bytes = if common {
+        shape.bytes()
+    } else {
+        shape.header_bytes()
+    };
+    bytes.unwrap_or(usize::MAX >> 8).next_multiple_of(64)
 }
 
 impl Planner {
@@ -105,13 +112,7 @@ impl Planner {
             };
             let edges = solved.edges().map(|(from, to)| [from, to]);
             let readers = edges.filter_map(is_within);
-            let readers = readers.filter_map(|to| solved.stages().get(to));
-            readers.map(|reader| {
-                rounded(match solved.buffering {
-                    Buffering::FourSlot => Kind::Newest,
-                    Buffering::Fifo => Kind::Each(u32::try_from(reader.buffer).unwrap_or(u32::MAX)),
-                })
-            })
+            readers.filter_map(move |to| Some(rounded(self.shape_before(solved, to)?, common)))
         };
         let without = |lines: Lines| match old {
             Some(old) => lines.without(old),
@@ -119,7 +120,7 @@ impl Planner {
         };
         let gathered = self.stages(solved).filter(|stage| stage.scatter[1] != NONE);
         let gathered = gathered.count();
-        let each = rounded(Kind::Each(GATHERED_PLACES));
+        let each = rounded(Kind::Each(GATHERED_PLACES).into(), false);
         let here = || sizes(false).chain(core::iter::repeat_n(each, gathered));
         let room = memory::fits(without(Lines::now()), self.buffers, number, here);
         room.map_err(|[needed, free]| {
@@ -128,9 +129,54 @@ impl Planner {
                 free,
             })
         })?;
+        self.fits_contents(solved, number, old)?;
         let lines = without(Lines::common());
         let room = memory::fits(lines, memory::MOST, number, || sizes(true));
         room.map_err(Stopped::Common)
+    }
+
+    /// The shape of the buffers before a stage of a flow.
+    fn shape_before(&self, solved: &Solved, to: usize) -> Option<Shape> {
+        let reader = solved.stages().get(to)?;
+        let function = self.catalogue.packed().functions.get(reader.function)?;
+        Some(Shape {
+            kind: match solved.buffering {
+                Buffering::FourSlot => Kind::Newest,
+                Buffering::Fifo => Kind::Each(u32::try_from(reader.buffer).unwrap_or(u32::MAX)),
+            },
+            message: function.message_bytes[0],
+        })
+    }
+
+    /// Returns whether the contents of its long messages have room on this core once those of the replaced pipe are free.
+    fn fits_contents(
+        &self,
+        solved: &Solved,
+        number: usize,
+        old: Option<usize>,
+    ) -> Result<(), Stopped> {
+        let cores = self.cores(solved);
+        let mut blocks = Blocks::now();
+        if let Some(old) = old {
+            blocks = blocks.without(old);
+        }
+        let packed = self.catalogue.packed();
+        for (from, to) in solved.edges() {
+            let bytes = self
+                .shape_before(solved, to)
+                .map_or(0, Shape::content_bytes);
+            if bytes == 0 || [cores[from], cores[to]] != [0; 2] {
+                continue;
+            }
+            let writer = packed.functions.get(solved.stages()[from].function);
+            let name = writer.map_or("", |writer| name_text(&writer.function));
+            let executor = component_functions::executor(&self.timing, name);
+            let program = executor.unwrap_or_else(contents::this_program);
+            if blocks.take(number, program, bytes).is_none() {
+                return Err(Stopped::Contents(bytes));
+            }
+        }
+        Ok(())
     }
 
     /// Allocates the buffers of edges to and on other cores, for which room was reserved; edges to
@@ -150,7 +196,7 @@ impl Planner {
                 if lies([writer.core, reader.core]) != Some(true) {
                     continue;
                 }
-                let bytes = rounded(Kind::before(&pipe.pipe, &reader));
+                let bytes = rounded(Shape::before(&pipe.pipe, &reader), true);
                 edges.push(Edge {
                     from: from as u8,
                     to: to as u8,

@@ -117,6 +117,8 @@ impl Settings {
 /// Reason for which a solved flow is not started.
 pub(super) enum Stopped {
     Refused(Refused),
+    /// A content of so many bytes, that of the messages of a buffer, has no room.
+    Contents(usize),
     /// The table of pipes is full.
     Pipes,
     /// The program lacks a function of the description.

@@ -386,7 +386,7 @@ impl Planner {
         }
         let slots = Self::slots(request)?;
         let sizes = || {
-            let bytes = request.between().map(|kind| kind.bytes());
+            let bytes = request.between().map(|shape| shape.header_bytes());
             bytes.map(|bytes| bytes.unwrap_or(usize::MAX >> 8).next_multiple_of(64))
         };
         memory::fits(Lines::now(), self.buffers, number, sizes)
@@ -441,6 +441,7 @@ impl Planner {
             to: stage.to,
             messages: stage.messages,
             buffer: stage.buffer,
+            message_bytes: stage.message_bytes,
             ..Stage::default()
         };
         if !stage.is_here() {
@@ -455,6 +456,9 @@ impl Planner {
         let function = function.ok_or(Rejection::Function(name))?;
         if function.has_endpoint() {
             return Err(Rejection::Endpoint(name));
+        }
+        if function.message_bytes != stage.message_bytes {
+            return Err(Rejection::Unfit(Unfit::Messages(name)));
         }
         let budget = function.wcet_ns.saturating_mul(stage.messages.into());
         if budget > stage.capacity_ns {

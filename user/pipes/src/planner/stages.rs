@@ -29,6 +29,7 @@ impl Planner {
                 messages: stage.messages as u32,
                 buffer: stage.buffer as u32,
                 on_overrun: function.on_overrun,
+                message_bytes: function.message_bytes,
                 identifiers: function.identifiers,
                 addresses: function.addresses,
                 port: function.port,

@@ -5,9 +5,9 @@ use super::{AWAITED, Computed, Fed, Kept, Peer, Plan, Sink, Source};
 use crate::crossing;
 use crate::device::To;
 use crate::remote_partition::RemoteEdge;
-use crate::runtime::Failure;
+use crate::runtime::{CORE, Failure};
 use crate::table::{self, Entry, PIPES};
-use crate::{component_functions, fanout, memory, shared_state};
+use crate::{component_functions, contents, fanout, memory, shared_state};
 use bulkhead_abi::pipe::{EndpointKind, NONE, Pipe, Stage};
 use bulkhead_abi::{NAME_LEN, name_field, name_text};
 use bulkhead_buffers::Region;
@@ -15,15 +15,32 @@ use bulkhead_component::Environment;
 use bulkhead_component::clock::ticks;
 use bulkhead_component::first::Timing;
 use bulkhead_guest::Link;
+use bulkhead_slite::Mutex;
 use bulkhead_stages::core_command::Edge;
 use bulkhead_stages::functions::{self, Function, Functions};
-use bulkhead_stages::link::{self, Input, Kind, Output};
-use bulkhead_stages::message::HEADS;
+use bulkhead_stages::link::{self, Input, Kind, Output, Shape};
+use bulkhead_stages::message::{HEADS, content_bytes};
 use bulkhead_stages::pace::MESSAGES;
 use bulkhead_stages::work::ENDS;
 
 /// Plans of the stages of a pipe, by index.
 type Plans = [Option<Plan>; STAGES];
+
+/// Plans that are made, too large for a stack. One thread at a time makes them.
+static MADE: Mutex<Plans> = Mutex::new([const { None }; STAGES]);
+
+/// Makes plans of the stages of pipes.
+fn make<R>(
+    name: [u8; NAME_LEN],
+    work: impl FnOnce(&mut Plans) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    let made = MADE.with(&CORE.threads, |plans| {
+        let result = work(plans);
+        plans.fill_with(|| None);
+        result
+    });
+    made.unwrap_or(Err(Failure::Pipe(name, "its stages are planned twice")))
+}
 
 /// Parameters that the stages of all pipes share.
 #[derive(Clone, Copy)]
@@ -94,15 +111,19 @@ impl Common {
         if stage.messages as usize > MESSAGES || head == HEADS && stage.from == 0 {
             return Err(wrong("a budget or its inputs are too many"));
         }
+        let executor = component_functions::executor(&self.timing, name_text(&stage.function));
         Ok(Plan {
             number,
             pipe,
+            program: executor.unwrap_or_else(contents::this_program),
+            content: None,
             place,
             stage,
             function,
             source: source(pipe_head, &stage),
             head,
             own_heads: false,
+            has_near_output: false,
             sink: sink(&stage, last),
             inputs: [const { None }; ENDS],
             outputs: [const { None }; ENDS],
@@ -143,15 +164,11 @@ impl Common {
             heads += usize::from(stage.from == 0);
         }
         let take = |bytes| memory::take(pipe, bytes);
-        let connected = connect(&entry.pipe, plans, |ends, bytes| {
+        let connected = connect((pipe, &entry.pipe), plans, |ends| {
             let mut edges = edges();
-            let edge = edges.find(|edge| {
+            edges.find(|edge| {
                 edge.remote_partition == 0 && ends == [edge.from.into(), edge.to.into()]
-            });
-            edge.map_or_else(
-                || take(bytes),
-                |edge| shared_state::region(edge.first_line(), bytes),
-            )
+            })
         });
         let over = edges().try_for_each(|edge| over_cores(entry, plans, edge));
         let connected = connected.and(over);
@@ -185,12 +202,12 @@ pub(crate) fn connected_over(
     remote_edges: impl Iterator<Item = RemoteEdge>,
     edges: &[Edge],
 ) -> Result<(), Failure> {
-    let mut plans: Plans = [const { None }; STAGES];
-    common.plans((pipe, entry), || edges.iter().copied(), &mut plans)?;
-    join_all(&mut plans, entry, remote_edges)?;
-    shared::renew(pipe);
-    leave(&mut plans);
-    Ok(())
+    make(entry.pipe.name, |plans| {
+        common.plans((pipe, entry), || edges.iter().copied(), plans)?;
+        join_all(plans, entry, remote_edges)?;
+        shared::renew(pipe);
+        leave(plans, entry.pipe.name)
+    })
 }
 
 /// Hands over the plans of stages on this core of a pipe that was added on another core, or runs
@@ -201,10 +218,11 @@ pub(crate) fn take_up<I: Iterator<Item = Edge>>(
     remote_edges: impl Iterator<Item = RemoteEdge>,
     edges: impl Fn() -> I,
 ) -> Result<(), Failure> {
-    let mut plans: Plans = [const { None }; STAGES];
-    common.plans((pipe, entry), &edges, &mut plans)?;
-    join_all(&mut plans, entry, remote_edges)?;
-    leave(&mut plans);
+    make(entry.pipe.name, |plans| {
+        common.plans((pipe, entry), &edges, plans)?;
+        join_all(plans, entry, remote_edges)?;
+        leave(plans, entry.pipe.name)
+    })?;
     shared::wake(entry);
     Ok(())
 }
@@ -217,9 +235,9 @@ fn over_cores(entry: &Entry, plans: &mut Plans, edge: Edge) -> Option<()> {
         return Some(());
     }
     let (_, reader) = entry.stages().nth(ends[1])?;
-    let kind = Kind::before(&entry.pipe, &reader);
-    let region = shared_state::region(edge.first_line(), kind.bytes()?)?;
-    attach(plans, ends.into(), kind, region)
+    let shape = Shape::before(&entry.pipe, &reader);
+    let region = shared_state::region(edge.first_line(), shape.bytes()?)?;
+    attach(plans, ends.into(), shape, region)
 }
 
 /// Connects the stages here to the edges to other partitions.
@@ -231,13 +249,13 @@ fn join_all(
     let wrong = Failure::Pipe(entry.pipe.name, "its edges do not fit its stages");
     remote_edges.try_for_each(|edge| {
         let reader = entry.stages().nth(edge.to).map(|(_, stage)| stage);
-        let kind = Kind::before(&entry.pipe, &reader.ok_or(wrong)?);
-        join(plans, &edge, kind).ok_or(wrong)
+        let shape = Shape::before(&entry.pipe, &reader.ok_or(wrong)?);
+        join(plans, &edge, shape).ok_or(wrong)
     })
 }
 
 /// Connects the end of an edge that is here, if one is, to its stage.
-fn join(plans: &mut Plans, edge: &RemoteEdge, kind: Kind) -> Option<()> {
+fn join(plans: &mut Plans, edge: &RemoteEdge, shape: Shape) -> Option<()> {
     let RemoteEdge {
         from,
         to,
@@ -247,7 +265,7 @@ fn join(plans: &mut Plans, edge: &RemoteEdge, kind: Kind) -> Option<()> {
     } = *edge;
     for (place, reads) in [(to, true), (from, false)] {
         if let Some(plan) = plans.get_mut(place)? {
-            plan.join(kind, region, (reads, Fed::Nobody))?;
+            plan.join(shape, region, (reads, Fed::Nobody))?;
             free(&mut plan.peers, Peer { link, role, reads })?;
         }
     }
@@ -255,16 +273,18 @@ fn join(plans: &mut Plans, edge: &RemoteEdge, kind: Kind) -> Option<()> {
 }
 
 /// Hands plans to the threads of their stages.
-fn leave(plans: &mut Plans) {
-    for plan in plans.iter_mut().filter_map(Option::take) {
+fn leave(plans: &mut Plans, name: [u8; NAME_LEN]) -> Result<(), Failure> {
+    for mut plan in plans.iter_mut().filter_map(Option::take) {
+        let missing = Failure::Pipe(name, "there is no room for a content of its messages");
+        plan.find_content().ok_or(missing)?;
         shared::leave(plan.number, plan);
     }
+    Ok(())
 }
 
 /// Makes and hands over plans of all static stages that are here.
 pub(crate) fn build(common: &Common, env: &Environment, timing: &Timing) -> Result<(), Failure> {
     let mut first = 0;
-    let mut plans: Plans = [const { None }; STAGES];
     for (pipe, pipe_head) in timing.pipes.iter().enumerate() {
         let numbers = first..first + pipe_head.stages as usize;
         let wrong = |reason| Failure::Pipe(pipe_head.name, reason);
@@ -281,9 +301,11 @@ pub(crate) fn build(common: &Common, env: &Environment, timing: &Timing) -> Resu
         let heads = heads.map(|(place, _)| place);
         let entry = Entry::new(*pipe_head, numbers, heads, pipe as u32 + 1);
         table::set(pipe, Some(entry));
-        common.plans((pipe, &entry), core::iter::empty, &mut plans)?;
-        cross(env, (pipe, first), &entry, timing, &mut plans)?;
-        leave(&mut plans);
+        make(pipe_head.name, |plans| {
+            common.plans((pipe, &entry), core::iter::empty, plans)?;
+            cross(env, (pipe, first), &entry, timing, plans)?;
+            leave(plans, pipe_head.name)
+        })?;
         first += pipe_head.stages as usize;
     }
     Ok(())
@@ -312,9 +334,9 @@ fn sink(stage: &Stage, last: bool) -> Sink {
 
 /// Buffers of a junction: one from each stage that feeds it to each stage that it feeds.
 fn connect(
-    pipe: &Pipe,
+    (number, pipe): (usize, &Pipe),
     plans: &mut Plans,
-    take: impl Fn([usize; 2], usize) -> Option<Region<'static>>,
+    common: impl Fn([usize; 2]) -> Option<Edge>,
 ) -> Option<()> {
     for from in 0..STAGES {
         for to in from + 1..STAGES {
@@ -329,11 +351,31 @@ fn connect(
                 continue;
             }
             let reader = plans[to].as_ref()?;
-            let (kind, fed) = (Kind::before(pipe, &reader.stage), reader.number);
-            let (input, output) = link::make(kind, |bytes| take([from, to], bytes))?;
-            free(&mut plans[to].as_mut()?.inputs, input)?;
-            let output = (output, Fed::Stage(fed));
-            free(&mut plans[from].as_mut()?.outputs, output)?;
+            let (shape, fed) = (Shape::before(pipe, &reader.stage), reader.number);
+            let program = plans[from].as_ref()?.program;
+            let (mut input, output) = match common([from, to]) {
+                None => link::make(
+                    shape,
+                    |bytes| memory::take(number, bytes),
+                    |bytes| contents::take(number, program, bytes),
+                )?,
+                Some(edge) => {
+                    let region = shared_state::region(edge.first_line(), shape.bytes()?)?;
+                    (
+                        Input::attach(shape, region)?,
+                        Output::attach(shape, region)?,
+                    )
+                }
+            };
+            let is_common = common([from, to]).is_some();
+            let reader = plans[to].as_mut()?;
+            if is_common {
+                reader.copy_contents(&mut input)?;
+            }
+            free(&mut reader.inputs, input)?;
+            let writer = plans[from].as_mut()?;
+            writer.has_near_output |= !is_common;
+            free(&mut writer.outputs, (output, Fed::Stage(fed)))?;
         }
     }
     Some(())
@@ -344,7 +386,8 @@ fn leave_to_gatherer(
     plan: &mut Plan,
     take: impl Fn(usize) -> Option<Region<'static>>,
 ) -> Option<()> {
-    let (messages, output) = link::make(Kind::Each(link::GATHERED_PLACES), take)?;
+    let kind = Kind::Each(link::GATHERED_PLACES);
+    let (messages, output) = link::make(kind, take, |_| None)?;
     let outgoing = fanout::Outgoing {
         messages,
         place: plan.place(),
@@ -378,8 +421,8 @@ fn cross(
         if crossing.is_within() {
             let reader = timing.stages.get(first + to).ok_or(wrong)?;
             let region = shared_state::buffer(timing, number).ok_or(wrong)?;
-            let kind = Kind::before(&entry.pipe, reader);
-            attach(plans, (from, to), kind, region).ok_or(wrong)?;
+            let shape = Shape::before(&entry.pipe, reader);
+            attach(plans, (from, to), shape, region).ok_or(wrong)?;
         } else if plans[from].is_some()
             || plans[to].is_some()
             || crossing::end(env, crossing).is_some()
@@ -404,12 +447,12 @@ fn cross(
 fn attach(
     plans: &mut Plans,
     (from, to): (usize, usize),
-    kind: Kind,
+    shape: Shape,
     region: Region<'static>,
 ) -> Option<()> {
     for (place, reads) in [(from, false), (to, true)] {
         if let Some(plan) = plans.get_mut(place)? {
-            plan.join(kind, region, (reads, Fed::Core))?;
+            plan.join(shape, region, (reads, Fed::Core))?;
         }
     }
     Some(())
@@ -430,17 +473,46 @@ impl Plan {
     /// End of a buffer with the other end in another partition or on another core.
     fn join(
         &mut self,
-        kind: Kind,
+        shape: Shape,
         region: Region<'static>,
         (reads, fed): (bool, Fed),
     ) -> Option<()> {
         match reads {
-            true => self.reads(Input::attach(kind, region)?),
+            true => {
+                let mut input = Input::attach(shape, region)?;
+                self.copy_contents(&mut input)?;
+                self.reads(input)
+            }
             false => {
-                let output = Output::attach(kind, region)?;
+                let output = Output::attach(shape, region)?;
                 free(&mut self.outputs, (output, fed))
             }
         }
+    }
+
+    /// Returns whether a component executes its function, without access to buffers between cores and partitions.
+    fn is_isolated(&self) -> bool {
+        self.program != contents::this_program()
+    }
+
+    /// Copies the contents of an input that the program of its function has no access to.
+    fn copy_contents(&self, input: &mut Input) -> Option<()> {
+        let bytes = input.content_bytes();
+        if bytes != 0 && self.is_isolated() {
+            input.copy_to(contents::take_one(self.pipe, self.program, bytes)?);
+        }
+        Some(())
+    }
+
+    /// Allocates the content that its function writes where no output has one that the function's program has access to.
+    fn find_content(&mut self) -> Option<()> {
+        let bytes = content_bytes(self.stage.message_bytes[1]);
+        let has_output =
+            self.has_near_output || !self.is_isolated() && self.outputs.iter().any(Option::is_some);
+        if bytes != 0 && !has_output && self.content.is_none() {
+            self.content = Some(contents::take_one(self.pipe, self.program, bytes)?);
+        }
+        Some(())
     }
 
     /// Marks an input from another partition or core.

@@ -7,8 +7,9 @@ use crate::suggestion::advice;
 
 crate::rules::declaration::rule! {
     Error, "function-fallback",
-    "the `fallback` of a pipe function is another function of its partition that takes no longer",
-    "It runs in the stage's place, on the stage's budget, and with the inputs that came last.",
+    "the `fallback` of a pipe function is another function of its partition that takes no longer and has messages of the same types",
+    "It runs in the stage's place, on the stage's budget, with the inputs that came last, and fills the same buffers: long messages lie in \
+     memory that only the component of the stage's function writes.",
     check
 }
 
@@ -50,6 +51,9 @@ fn problem(
             },
         ));
     };
+    if let Some(problem) = other_messages(function, found) {
+        return Some(problem);
+    }
     let (wcet, other) = (function.wcet.value()?, found.wcet.value()?);
     (other > wcet).then(|| {
         (
@@ -63,6 +67,33 @@ fn problem(
                 time_text(wcet)
             ),
             format!("a `wcet` of `{name}` that covers both, or a quicker fallback"),
+        )
+    })
+}
+
+/// The fallback has other messages, or is in another component while messages may be long.
+fn other_messages(
+    function: &PipeFunctionDraft,
+    fallback: &PipeFunctionDraft,
+) -> Option<(String, String, String)> {
+    let types = |one: &PipeFunctionDraft| [one.input_message.value(), one.output_message.value()];
+    let has_types = types(function).iter().any(Option::is_some);
+    let names = [&fallback.name.value, &function.name.value];
+    if types(function) != types(fallback) {
+        return Some((
+            format!(
+                "`{}` has messages of other types than `{}`",
+                names[0], names[1]
+            ),
+            "and takes its place".into(),
+            "write the same `input_message` and `output_message` for both".into(),
+        ));
+    }
+    (has_types && function.component.value() != fallback.component.value()).then(|| {
+        (
+            format!("`{}` is in another component than `{}`", names[0], names[1]),
+            "and has to fill the same buffers".into(),
+            "write the same `component` for both".into(),
         )
     })
 }

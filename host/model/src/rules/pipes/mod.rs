@@ -18,6 +18,7 @@ pub(crate) mod function_missing;
 pub(crate) mod function_partition;
 pub(crate) mod function_times;
 pub(crate) mod function_wcet;
+pub(crate) mod message_type;
 pub(crate) mod pipe_age;
 pub(crate) mod pipe_buffering;
 pub(crate) mod pipe_component;
@@ -68,6 +69,7 @@ pub(super) const RULES: &[&Rule] = &[
     &pipe_function::RULE,
     &pipe_buffering::RULE,
     &pipe_input::RULE,
+    &message_type::RULE,
     &pipe_cycle::RULE,
     &pipe_room::RULE,
     &pipe_unmet::RULE,

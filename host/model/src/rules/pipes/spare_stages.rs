@@ -14,8 +14,7 @@ use bulkhead_abi::repository::{
     MAX_BUFFERS, MAX_CORES, MAX_COUNTED, MAX_DOORBELLS, MAX_FUNCTIONS, MAX_JOBS, MAX_STAGES,
     MAX_VCPUS,
 };
-use bulkhead_stages::link::{GATHERED_PLACES, Kind as Buffer};
-use bulkhead_tpipe::language::Buffering;
+use bulkhead_stages::link::{GATHERED_PLACES, Kind as Buffer, Shape};
 
 crate::rules::declaration::rule! {
     Error, "spare-stages",
@@ -128,14 +127,11 @@ fn buffers(pipe: &Pipe) -> u64 {
     let stages = &pipe.solved.stages;
     let between = |(index, reader): (usize, &crate::pipes::solved::Stage)| {
         let writers = stages.iter().take(index);
-        let kind = match pipe.solved.buffering {
-            Buffering::FourSlot => Buffer::Newest,
-            Buffering::Fifo => Buffer::Each(reader.buffer as u32),
-        };
-        let bytes = kind.bytes().unwrap_or(usize::MAX).next_multiple_of(64);
+        let bytes = pipe.shape(index).header_bytes();
+        let bytes = bytes.unwrap_or(usize::MAX).next_multiple_of(64);
         writers.filter(|writer| writer.to == reader.from).count() as u64 * bytes as u64
     };
-    let gathered = Buffer::Each(GATHERED_PLACES).bytes();
+    let gathered = Shape::from(Buffer::Each(GATHERED_PLACES)).bytes();
     let gathered = gathered.unwrap_or(usize::MAX).next_multiple_of(64) as u64;
     let gatherers = pipe
         .places

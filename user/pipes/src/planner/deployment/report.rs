@@ -79,6 +79,10 @@ impl Planner {
             Stopped::Missing(missing) => self.explain_missing(name, &missing),
             Stopped::Stages(missing) => self.explain_stages(name, &missing),
             Stopped::Common(bytes) => explain_common(name, bytes),
+            Stopped::Contents(bytes) => say!(
+                "pipe {name} is not started: the long messages of a buffer take {bytes} bytes, more than are free in one piece: remove a pipe, \
+                 or give the partition more `spare_buffers`"
+            ),
             Stopped::Pipes => {
                 say!("pipe {name} is not started: there are {PIPES} pipes, remove one")
             }
