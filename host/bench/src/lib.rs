@@ -20,6 +20,7 @@ mod l3c;
 mod linux_peer;
 mod load;
 mod measures;
+mod pipe_isolated;
 mod pipe_solve;
 mod pipeline_isolation;
 mod primitives;
@@ -51,6 +52,7 @@ pub fn all() -> Vec<Box<dyn Bench>> {
         Box::new(determinism::Determinism),
         Box::new(primitives::Primitives),
         Box::new(pipeline_isolation::PipelineIsolation),
+        Box::new(pipe_isolated::PipeIsolated),
         Box::new(external::BUFFERS_HOST),
         Box::new(budgets::Budgets),
         Box::new(communication::Communication),

@@ -1,7 +1,7 @@
 //! Pipe functions with long messages, each of which checks every word of what it reads
 //!
 //! The first word of a message is its number, and each other one is by 1 more than the word before it. A function that reads a wrong word
-//! panics. Jobs take an equal part of a message wherever it lies, since the functions read and write in place.
+//! panics. `mark` and `note` use the first words alone, so that a message of any size takes them as long (`bulkhead bench pipe-isolated`).
 #![no_std]
 #![no_main]
 
@@ -13,6 +13,9 @@ bulkhead_pipe_functions::functions!([
     ("smooth", &smooth),
     ("judge", &judge),
     ("tear", &tear),
+    ("mark", &mark),
+    ("note", &note),
+    ("note-apart", &note),
 ]);
 
 /// Jobs of `tear` without a fault.
@@ -63,6 +66,18 @@ fn smooth(job: &mut Job<'_>) -> bool {
 /// The number of the message in two words.
 fn judge(job: &mut Job<'_>) -> Option<[u64; 2]> {
     Some([number(job)?, 0])
+}
+
+/// Makes messages of which it writes the first word alone.
+fn mark(job: &mut Job<'_>) -> Option<[u64; 2]> {
+    job.source
+}
+
+/// Reads the first two words of a message.
+fn note(job: &mut Job<'_>) -> Option<[u64; 2]> {
+    let received = job.inputs.iter().flatten().next()?;
+    let words = received.content.map(|content| content.words());
+    Some(words.unwrap_or(received.data))
 }
 
 /// As `smooth`, but after some jobs it writes into the message that it reads.

@@ -1,11 +1,12 @@
-//! Cost of everyday operations on Linux, for `bulkhead bench guest-overhead`, `prims` and
-//! `pipeline-isolation`
+//! Cost of everyday operations on Linux, for `bulkhead bench guest-overhead`, `prims`,
+//! `pipeline-isolation` and `pipe-isolated`
 //!
 //! Without arguments it prints lines `bench NAME ITERATIONS TICKS`: ticks of the machine's counter
 //! for all iterations together, after a warm-up. The program runs unchanged in a partition and on
 //! the bare machine. `primitives ROUNDS` measures the operations by which real-time systems are
-//! compared, `pipelines EVENTS` processes in series.
+//! compared, `pipelines EVENTS` processes in series, `messages EVENTS` messages of several sizes between two processes.
 
+mod messages;
 mod pipelines;
 mod primitives;
 mod system;
@@ -42,6 +43,8 @@ fn main() -> std::io::Result<()> {
         [pipelines::STAGE, number, count, priority] => {
             return pipelines::stage([number, count, priority]);
         }
+        [messages::READER, way, memory, bytes] => return messages::reader([way, memory, bytes]),
+        ["messages", events] => messages::measure(events.parse().unwrap_or(100))?,
         ["pipelines", events] => pipelines::measure(events.parse().unwrap_or(100))?,
         ["primitives", rounds] => primitives::measure(rounds.parse().unwrap_or(1000))?,
         _ => everyday(),

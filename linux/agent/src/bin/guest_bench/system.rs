@@ -81,6 +81,69 @@ pub(crate) fn futex_wake(word: &AtomicU32) {
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, 1) };
 }
 
+/// As [`futex_wait`], for a word that processes share.
+pub(crate) fn futex_wait_shared(word: &AtomicU32, value: u32) {
+    let no_end = null_mut::<libc::timespec>();
+    // SAFETY: the word outlives the call; that it has changed, or a signal, is no failure here.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAIT,
+            value,
+            no_end,
+        )
+    };
+}
+
+/// As [`futex_wake`], for a word that processes share.
+pub(crate) fn futex_wake_shared(word: &AtomicU32) {
+    // SAFETY: the word outlives the call.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, 1) };
+}
+
+/// Memory that processes share, for the rest of the program's life.
+pub(crate) struct SharedWords {
+    file: i32,
+    words: &'static [AtomicU32],
+}
+
+impl SharedWords {
+    /// Creates so many words, which are zero. A child process inherits the file.
+    pub(crate) fn create(count: usize) -> Result<Self> {
+        // SAFETY: a name without flags; the file stays open at exec.
+        let file = checked(i64::from(unsafe {
+            libc::memfd_create(c"bench".as_ptr(), 0)
+        }))? as i32;
+        let bytes = (count * size_of::<AtomicU32>()) as i64;
+        // SAFETY: numbers only.
+        checked(i64::from(unsafe { libc::ftruncate(file, bytes) }))?;
+        Self::open(file, count)
+    }
+
+    /// Maps so many words of an inherited file.
+    pub(crate) fn open(file: i32, count: usize) -> Result<Self> {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let bytes = count * size_of::<AtomicU32>();
+        // SAFETY: a fresh mapping; the file has so many bytes.
+        let address = unsafe { libc::mmap(null_mut(), bytes, access, libc::MAP_SHARED, file, 0) };
+        if address == libc::MAP_FAILED {
+            return Err(Error::last_os_error());
+        }
+        // SAFETY: mapped for good, aligned to a page, and accessed by atomics only.
+        let words = unsafe { std::slice::from_raw_parts(address.cast(), count) };
+        Ok(Self { file, words })
+    }
+
+    pub(crate) const fn file(&self) -> i32 {
+        self.file
+    }
+
+    pub(crate) fn word(&self, index: usize) -> &'static AtomicU32 {
+        &self.words[index]
+    }
+}
+
 /// A queue of messages of 32 bytes.
 pub(crate) struct Queue(libc::mqd_t);
 
