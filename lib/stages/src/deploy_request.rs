@@ -361,7 +361,7 @@ mod tests {
     fn what_does_not_fit_is_said() {
         let named = |wrong: fn([u8; NAME_LEN]) -> Unfit| wrong(name_field("filter"));
         type Change = fn(&mut (Pipe, Vec<Stage>, Vec<Crossing>));
-        let cases: [(Change, Unfit); 16] = [
+        let cases: [(Change, Unfit); 19] = [
             (|all| all.0.stages = 3, Unfit::NoPipe),
             (|all| all.0.fifo = 2, Unfit::NoPipe),
             (
@@ -372,6 +372,18 @@ mod tests {
             (|all| all.1[1].to = 4, Unfit::End(name_field("mix"))),
             (|all| all.1[1].to = 9, named(Unfit::End)),
             (|all| all.1[1].core = 1, named(Unfit::Core)),
+            (|all| all.1[1].message_bytes[1] = 17, named(Unfit::Long)),
+            (
+                |all| all.1[1].message_bytes[1] = 15,
+                Unfit::Messages(name_field("mix")),
+            ),
+            (
+                |all| {
+                    all.1[1].message_bytes[1] = MAX_MESSAGE + 1;
+                    all.1[2].message_bytes[0] = MAX_MESSAGE + 1;
+                },
+                named(Unfit::Long),
+            ),
             (|all| all.1[1].messages = 0, named(Unfit::Numbers)),
             (|all| all.1[1].messages = 17, named(Unfit::Numbers)),
             (|all| all.1[1].period_ns = u64::MAX, named(Unfit::Numbers)),
