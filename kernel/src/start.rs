@@ -242,12 +242,13 @@ const fn window_start(info_address: u64) -> u64 {
 
 /// End of what the guest information page names in the window.
 fn window_end(info: &GuestInfo) -> u64 {
-    let own = [info.console_out, info.console_in, info.trace];
+    let streams = [info.console_out, info.console_in, info.trace];
     let pages = [info.link, info.status].map(|page| [page, PAGE_SIZE]);
     let channels = info.channels.iter().take(info.channel_count as usize);
     let ends = channels.map(|end| [end.ipa, end.size]);
     let peers = info.channels.iter().map(|end| [end.link, PAGE_SIZE]);
-    own.into_iter()
+    streams
+        .into_iter()
         .chain(pages)
         .chain(ends)
         .chain(peers)

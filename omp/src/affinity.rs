@@ -136,10 +136,10 @@ pub(crate) fn set_places(text: &str) -> bool {
 /// After the environment was read: binding without places gets one place per core, places without
 /// a policy mean `true`.
 pub(crate) fn settle() {
-    let asked = System::environment(c"OMP_PROC_BIND").is_some();
+    let is_set = System::environment(c"OMP_PROC_BIND").is_some();
     if binding() != Binding::No && places().is_empty() {
         set_places("cores");
-    } else if !places().is_empty() && !asked {
+    } else if !places().is_empty() && !is_set {
         BINDING.store(Binding::Yes as u32, Ordering::Relaxed);
     }
 }
@@ -153,11 +153,11 @@ fn assign(policy: Binding, part: Partition, lead: u32, index: u32, size: u32) ->
         Binding::Yes | Binding::Close => (wrap(lead + index * part.count / size), part),
         Binding::Spread if size <= part.count => {
             let start = |i: u32| part.first + i * part.count / size;
-            let own = Partition {
+            let subpartition = Partition {
                 first: start(index),
                 count: start(index + 1) - start(index),
             };
-            (own.first, own)
+            (subpartition.first, subpartition)
         }
         Binding::Spread => {
             let place = part.first + index * part.count / size;

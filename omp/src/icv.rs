@@ -171,11 +171,11 @@ pub fn inherit(outer: &'static Worker, team: &'static Team) {
         .map_or(0, |n| n.load(Ordering::Relaxed));
     if listed == 0 {
         storage.set(Some(icv));
-    } else if let Some(own) = team.listed_icv.get().or_else(|| outer.icvs().get()) {
-        own.copy_from(icv);
-        own.threads.set(listed);
-        team.listed_icv.set(Some(own));
-        storage.set(Some(own));
+    } else if let Some(copy) = team.listed_icv.get().or_else(|| outer.icvs().get()) {
+        copy.copy_from(icv);
+        copy.threads.set(listed);
+        team.listed_icv.set(Some(copy));
+        storage.set(Some(copy));
     }
 }
 
@@ -184,12 +184,12 @@ pub fn modify(change: impl FnOnce(&Icv)) {
     let worker = Worker::current_here();
     let task = worker.current();
     if !task.has(Flags::CONTROLLED) || task.has(Flags::LENT) {
-        let Some(own) = worker.icvs().get() else {
+        let Some(copy) = worker.icvs().get() else {
             return;
         };
-        own.copy_from(task.icv());
+        copy.copy_from(task.icv());
         give_back(worker, task);
-        task.set_icv(own);
+        task.set_icv(copy);
         task.set(Flags::CONTROLLED);
     }
     change(task.icv());

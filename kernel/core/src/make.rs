@@ -160,10 +160,10 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if parent.nesting().get() >= NESTING as u64 {
             return Err(Status::Exhausted);
         }
-        let left = parent.quota().get().checked_sub(1);
-        let left = left.ok_or(Status::Exhausted)?;
+        let remaining = parent.quota().get().checked_sub(1);
+        let remaining = remaining.ok_or(Status::Exhausted)?;
         self.new_scheduler(core, at, thread, scb)?;
-        parent.quota().set(left);
+        parent.quota().set(remaining);
         self.enter_in(place, Kind::Scheduler, at, 0)
     }
 
@@ -179,8 +179,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if [from, into].map(|one| one.core().reference()) != [self.0.core().at(); 2] {
             return Err(Status::OtherCore);
         }
-        let left = from.quota().get().checked_sub(places);
-        from.quota().set(left.ok_or(Status::Exhausted)?);
+        let remaining = from.quota().get().checked_sub(places);
+        from.quota().set(remaining.ok_or(Status::Exhausted)?);
         into.quota().set(into.quota().get() + places);
         Ok(0)
     }

@@ -60,15 +60,15 @@ impl<'h, H: Hal> Kernel<'h, H> {
     /// Ends the invocations of a thread, which it never returns from. Returns the component in which it was made.
     fn leave_all(self, thread: Thread<'h>) -> Ref {
         let rank = self.0.core().rank().get();
-        let mut left = thread.component().reference();
+        let mut component = thread.component().reference();
         let depth = thread.depth().get().min(DEPTH as u64);
         for depth in (0..depth).rev() {
-            let inside = self.component(left).inside(rank);
+            let inside = self.component(component).inside(rank);
             inside.set(inside.get().wrapping_sub(1));
-            left = thread.invocation(depth)[0].reference();
+            component = thread.invocation(depth)[0].reference();
         }
         thread.depth().set(0);
-        left
+        component
     }
 
     /// A scheduler without other threads gives its own back to its parent.
@@ -82,26 +82,29 @@ impl<'h, H: Hal> Kernel<'h, H> {
             return Err(Status::OtherCore);
         }
         let parent = self.scheduler(scheduler.parent().reference());
-        let own = self.thread(scheduler.thread().reference());
+        let scheduler_thread = self.thread(scheduler.thread().reference());
         let has_threads = scheduler.members().get() != 0;
-        let in_use = own.is(self.current()) || scheduler.owned().get() != 0;
+        let in_use = scheduler_thread.is(self.current()) || scheduler.owned().get() != 0;
         if !self.exists(parent) || in_use || has_threads {
             return Err(Status::InUse);
         }
         // Where it has dispatched away, its scheduler's page says where it is.
-        self.collect(scheduler, own);
+        self.collect(scheduler, scheduler_thread);
         let quota = parent.quota().get() + 1 + scheduler.quota().get();
         parent.quota().set(quota);
-        own.scheduler().set(parent.at().address());
-        own.index().set(scheduler.parent_index().get());
-        self.place_in(own, self.component(own.component().reference()));
+        scheduler_thread.scheduler().set(parent.at().address());
+        scheduler_thread.index().set(scheduler.parent_index().get());
+        self.place_in(
+            scheduler_thread,
+            self.component(scheduler_thread.component().reference()),
+        );
         core.placed(scheduler.place().get())
             .set(self.void().address());
         scheduler.core().set(self.void().address());
         if let Some(state) = self.0.state(scheduler.scb().reference()) {
             state.unmap(Rights::Write, self.rest());
         }
-        self.drop_references([own.at(), scheduler.component().reference()]);
+        self.drop_references([scheduler_thread.at(), scheduler.component().reference()]);
         Ok(0)
     }
 

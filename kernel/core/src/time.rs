@@ -241,7 +241,7 @@ pub(crate) fn take(from: Time<'_>, cycles: u64) -> Answer {
         return Ok(cycles);
     }
     let taken = if cycles == ALL { had } else { cycles };
-    let left = had.checked_sub(taken).ok_or(Status::NoTime)?;
-    from.budget().set(left);
+    let remaining = had.checked_sub(taken).ok_or(Status::NoTime)?;
+    from.budget().set(remaining);
     Ok(taken)
 }

@@ -86,9 +86,9 @@ const EXIT_KEY_NONE: u32 = u32::MAX;
 static EXIT_KEY: AtomicU32 = AtomicU32::new(EXIT_KEY_NONE);
 
 fn exit_key(leave: extern "C" fn(*mut c_void)) -> Option<libc::pthread_key_t> {
-    let known = EXIT_KEY.load(Ordering::Acquire);
-    if known != EXIT_KEY_NONE {
-        return Some(known);
+    let stored = EXIT_KEY.load(Ordering::Acquire);
+    if stored != EXIT_KEY_NONE {
+        return Some(stored);
     }
     let mut key = 0;
     // SAFETY: the destructor has the right type.
@@ -416,7 +416,7 @@ impl Backend for Linux {
                 .ok()
                 .and_then(|written| rest.get(written..))
             {
-                Some(left) if written > 0 => rest = left,
+                Some(unwritten) if written > 0 => rest = unwritten,
                 _ => break,
             }
         }

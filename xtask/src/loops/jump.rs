@@ -76,12 +76,12 @@ impl Parts {
         let loads = |word| Entry::of(word).is_some() && word & 31 == loaded;
         let (load, at_load) = back.find(at_sum, loads)?;
         let (table, _) = back.address(at_load, load >> 5 & 31)?;
-        let together = at_sum - at_base <= TOGETHER;
+        let is_adjacent = at_sum - at_base <= TOGETHER;
         Some(Self {
             table,
             kind: Entry::of(load)?,
             base,
-            jump: if together { at_base } else { at_sum }..=at_sum,
+            jump: if is_adjacent { at_base } else { at_sum }..=at_sum,
         })
     }
 }

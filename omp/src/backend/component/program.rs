@@ -28,18 +28,18 @@ const PAGES_OF_A_CORE: u64 = 48;
 const PAGES_OF_A_PART: u64 = 24;
 
 /// Text from the description to the program: words, each ended by a zero.
-struct Said {
+struct Description {
     name: [u8; BYTES],
     words: [u8; BYTES + 1],
     values: [*const c_char; WORDS + 1],
 }
 
-struct Once(UnsafeCell<Said>);
+struct Once(UnsafeCell<Description>);
 
 // SAFETY: written once, by the first core before it starts others.
 unsafe impl Sync for Once {}
 
-static SAID: Once = Once(UnsafeCell::new(Said {
+static DESCRIPTION: Once = Once(UnsafeCell::new(Description {
     name: [0; BYTES],
     words: [0; BYTES + 1],
     values: [core::ptr::null(); WORDS + 1],
@@ -50,20 +50,24 @@ static MAIN: AtomicUsize = AtomicUsize::new(0);
 static CAME_UP: AtomicU64 = AtomicU64::new(PENDING);
 const PENDING: u64 = u64::MAX;
 
-fn said() -> &'static Said {
+fn description() -> &'static Description {
     // SAFETY: written once, before other cores run and before the first request.
-    unsafe { &*SAID.0.get() }
+    unsafe { &*DESCRIPTION.0.get() }
 }
 
 /// The partition's name.
 pub(super) fn name() -> &'static str {
-    let said = said();
-    let end = said.name.iter().position(|byte| *byte == 0).unwrap_or(0);
-    core::str::from_utf8(said.name.get(..end).unwrap_or(&[])).unwrap_or("?")
+    let description = description();
+    let end = description
+        .name
+        .iter()
+        .position(|byte| *byte == 0)
+        .unwrap_or(0);
+    core::str::from_utf8(description.name.get(..end).unwrap_or(&[])).unwrap_or("?")
 }
 
 fn words() -> impl Iterator<Item = &'static CStr> {
-    let words = said().words.split_inclusive(|byte| *byte == 0);
+    let words = description().words.split_inclusive(|byte| *byte == 0);
     let words = words.filter_map(|word| CStr::from_bytes_with_nul(word).ok());
     words.filter(|word| !word.is_empty())
 }
@@ -85,24 +89,27 @@ pub(super) fn variable(name: &CStr) -> Option<&'static CStr> {
 
 fn keep(info: &GuestInfo) {
     // SAFETY: no other core runs yet.
-    let said = unsafe { &mut *SAID.0.get() };
+    let description = unsafe { &mut *DESCRIPTION.0.get() };
     let copy = |to: &mut [u8], from: &[u8]| {
         for (place, byte) in to.iter_mut().zip(from) {
             *place = if *byte == b' ' { 0 } else { *byte };
         }
     };
-    copy(&mut said.name, name_text(&info.name).as_bytes());
+    copy(&mut description.name, name_text(&info.name).as_bytes());
     let length = (info.argument_len as usize).min(BYTES);
-    copy(&mut said.words, info.argument.get(..length).unwrap_or(&[]));
+    copy(
+        &mut description.words,
+        info.argument.get(..length).unwrap_or(&[]),
+    );
 }
 
 /// The command line: the partition's name, and the words that are no variables; their number.
 fn command_line() -> (i32, *const *const c_char) {
     // SAFETY: called once, by the only thread that runs.
-    let values = unsafe { &raw mut (*SAID.0.get()).values };
-    let own = said().name.as_ptr().cast();
+    let values = unsafe { &raw mut (*DESCRIPTION.0.get()).values };
+    let program_name = description().name.as_ptr().cast();
     let words = words().filter(|word| !is_variable(word));
-    let all = core::iter::once(own).chain(words.map(CStr::as_ptr));
+    let all = core::iter::once(program_name).chain(words.map(CStr::as_ptr));
     let mut count = 0;
     for (number, word) in all.take(WORDS).enumerate() {
         let place = values.cast::<*const c_char>().wrapping_add(number);
