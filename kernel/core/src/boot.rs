@@ -5,7 +5,7 @@
 
 use crate::frame::{PAGE, Ref, WORDS};
 use crate::memory::{DEVICES, WINDOW};
-use crate::notify::LINES;
+use crate::notification::LINES;
 use crate::object::{Core, STARTED, Thread};
 use crate::slot::Slot;
 use crate::{Hal, Kernel};

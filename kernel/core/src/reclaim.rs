@@ -3,17 +3,17 @@
 //! A page keeps its type while anything refers to it. Most references are counted in the frame table. References that a
 //! thread takes and releases during an invocation are counted in the component, by the core that executes it. *Retire*,
 //! on the core of a thread or scheduler, ends it and releases its references. Then the page rests, and may be used once
-//! all cores were quiet ([`crate::quiet`]).
+//! all cores were quiet ([`crate::quiescence`]).
 //!
 //! A component is given up in two steps (`models/reclaim.pml`). When no capability is left, another core
 //! may still be about to invoke it through one that it has read before: after a period of quiet no thread
 //! can enter any more, and its counts are final. Once no thread is inside, its translations
 //! may still be in the TLB of the core that left last: after another period its identity can be given to others.
 
-use crate::call::Answer;
 use crate::frame::{Ref, State};
 use crate::object::{Component, RETIRED, Scheduler, Thread, Time};
 use crate::slot::Slot;
+use crate::system_call::Answer;
 use crate::{Hal, Kernel, translation};
 use bulkhead_abi::kernel::{DEPTH, Kind, MAX_CORES, Rights, SLOTS, Status};
 

@@ -13,7 +13,7 @@ use crate::accounts::Accounts;
 use crate::events::Wish;
 use crate::held::HeldList;
 use crate::lock::Lock;
-use crate::meter::Meter;
+use crate::run_time_meter::Meter;
 use crate::wait::{Progress, Transfer, Waiters};
 use crate::{Machine, NEVER, Time};
 use bulkhead_abi::dispatch::MAX_THREADS;

@@ -7,7 +7,7 @@
 //! for other readers.
 
 use crate::count::{Imported, count, say};
-use crate::spaced::Spaced;
+use crate::pacing::Spaced;
 use crate::value::{self, Entering, Value};
 use crate::{Arrival, Attachment, Error, Import, Watch};
 use bulkhead_linux::{BytesWriter, Channel, Kind, ticks};

@@ -4,7 +4,7 @@
 //! that no thread joins it; the thread of the kernel is then replaced, since nothing is known about its registers.
 #![expect(unsafe_code, reason = "calls functions of C, and clears their stacks")]
 
-use crate::means::{MEANS, TASKS};
+use crate::resources::{MEANS, TASKS};
 use crate::{NO_MEMORY, OK, REFUSED, THREAD_COUNT, THREADS, guard};
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::kernel::Status;

@@ -2,11 +2,11 @@
 //!
 //! Arguments are looked up before the page is claimed: a refused call leaves everything as it was.
 
-use crate::call::Answer;
+use crate::dispatch::number;
 use crate::frame::{Ref, State};
 use crate::object::{Core, RETIRED, Scheduler, Thread, Time};
-use crate::run::number;
 use crate::slot::Vacant;
+use crate::system_call::Answer;
 use crate::{Hal, Kernel, translation};
 use bulkhead_abi::kernel::{
     IDENTITIES, IDENTITIES_SHIFT, Kind, LEAST, NESTING, NEVER, Rights, SCHEDULERS, Status,

@@ -6,9 +6,9 @@
 //!
 //! [`Core::current`]: crate::object::Core::current
 
-use crate::call::Answer;
 use crate::frame::Ref;
 use crate::object::{Core, READY, Scheduler, Thread, Time, WAITING};
+use crate::system_call::Answer;
 use crate::{Hal, Kernel};
 use bulkhead_abi::dispatch::{EventKind, MAX_THREADS};
 use bulkhead_abi::kernel::{ALL, KEEP, Kind, NESTING, NEVER, SAME_TIME, Status};

@@ -6,9 +6,9 @@
 //! another core is notified by what both share, three words, and an interrupt.
 
 use crate::bits::Bits;
-use crate::call::Answer;
 use crate::frame::{Frame, Ref, Word};
 use crate::object::{Core, LISTENED, READY, Scheduler, Thread, Time, WAITING};
+use crate::system_call::Answer;
 use crate::{Hal, Kernel};
 use bulkhead_abi::dispatch::{EventKind, MAX_THREADS};
 use bulkhead_abi::kernel::{Kind, SCHEDULERS, Status};
