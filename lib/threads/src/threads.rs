@@ -210,8 +210,8 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         self.with(|state| state.name_of(index, M::scheduler_thread()))
     }
 
-    /// Raises the calling thread to a priority at which no thread of lower or equal priority preempts it, or ends
-    /// that. Returns false if the policy has no ceilings.
+    /// Sets the calling thread's priority ceiling: threads of lower or equal priority do not preempt it. `None` removes the
+    /// ceiling. Returns false if the policy has no ceilings.
     pub fn set_ceiling(&self, ceiling: Option<Priority>) -> bool {
         let caller = own_index::<M>();
         self.take(caller);
