@@ -8,6 +8,8 @@
 
 mod parse;
 
+pub use parse::Binding;
+
 use crate::backend::{Backend, CoreSet, System};
 use crate::memory;
 use crate::team::Team;
@@ -40,22 +42,6 @@ impl Partition {
             self
         }
     }
-}
-
-/// proc-bind-var, numbered as in `omp_proc_bind_t`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Binding {
-    /// Threads are not bound.
-    No = 0,
-    /// Bound, as the runtime likes: `close` here.
-    Yes = 1,
-    /// To the leader's place.
-    Master = 2,
-    /// To the following places.
-    Close = 3,
-    /// Far apart.
-    Spread = 4,
 }
 
 static BINDING: AtomicU32 = AtomicU32::new(Binding::No as u32);

@@ -15,6 +15,12 @@ use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
+/// Most threads of one team that the runtime tries to start.
+pub(crate) const MAX_THREADS: u32 = 1 << 16;
+
+/// `OMP_TARGET_OFFLOAD=mandatory`.
+pub static OFFLOAD_MANDATORY: AtomicBool = AtomicBool::new(false);
+
 /// Kind of a loop schedule, numbered as in `omp_sched_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]

@@ -36,6 +36,8 @@ pub mod omp;
 pub mod ordered;
 pub mod pool;
 pub mod priority;
+#[cfg(target_os = "none")]
+pub mod program;
 pub mod realtime;
 pub mod reduction;
 pub mod region;

@@ -3,7 +3,8 @@
 
 mod fault;
 
-use super::{Backend, CoreSet, Policy, Stack, SystemError};
+use super::interface::{Backend, Policy, Stack, SystemError};
+use crate::core_set::CoreSet;
 use core::ffi::{CStr, c_long, c_void};
 use core::fmt;
 use core::ptr::{self, NonNull};
