@@ -22,7 +22,7 @@ const SHOW_EVERY: usize = 8;
 /// No description may take longer, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The same cases every time.
+/// Generator of the cases.
 struct Random(harness::Random);
 
 impl Random {

@@ -2,8 +2,8 @@
 //!
 //! The target is a base plus an entry of a table, and both addresses stand in the instructions before
 //! the jump. A table ends where another one begins, or an entry leaves the function or leads into the
-//! middle of the jump itself: none of its own does, and a false entry beyond the end adds an edge
-//! that does not exist, which hides no loop.
+//! middle of the jump itself, which no entry of the table does. A false entry beyond the end only adds
+//! an edge, so no loop stays hidden.
 
 use super::decode::{Flow, Register, flow, signed};
 use super::image::Image;
