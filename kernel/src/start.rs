@@ -23,7 +23,7 @@ use core::sync::atomic::Ordering;
 
 /// SCTLR_EL1: RES1 bits of Armv8.0, M, C, SA, SA0, I; EL0 may use DC ZVA, CTR_EL0, WFI and WFE.
 const CONTROL: u64 = 0x30d0_181d | 1 << 14 | 1 << 15 | 1 << 16 | 1 << 18;
-/// How often in a second a core becomes quiet (`bulkhead_kernel_core::quiet`): what was given up can be
+/// How often in a second a core becomes quiet (`bulkhead_kernel_core::quiescence`): what was given up can be
 /// used again after so long, and no core is disturbed more often for it.
 const QUIET_RATE: u64 = 100;
 const STACK_BYTES: u64 = KERNEL_STACK_BYTES;
@@ -242,12 +242,13 @@ const fn window_start(info_address: u64) -> u64 {
 
 /// End of what the guest information page names in the window.
 fn window_end(info: &GuestInfo) -> u64 {
-    let own = [info.console_out, info.console_in, info.trace];
+    let streams = [info.console_out, info.console_in, info.trace];
     let pages = [info.link, info.status].map(|page| [page, PAGE_SIZE]);
     let channels = info.channels.iter().take(info.channel_count as usize);
     let ends = channels.map(|end| [end.ipa, end.size]);
     let peers = info.channels.iter().map(|end| [end.link, PAGE_SIZE]);
-    own.into_iter()
+    streams
+        .into_iter()
         .chain(pages)
         .chain(ends)
         .chain(peers)

@@ -8,6 +8,8 @@
 
 mod parse;
 
+pub use parse::Binding;
+
 use crate::backend::{Backend, CoreSet, System};
 use crate::memory;
 use crate::team::Team;
@@ -40,22 +42,6 @@ impl Partition {
             self
         }
     }
-}
-
-/// proc-bind-var, numbered as in `omp_proc_bind_t`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Binding {
-    /// Threads are not bound.
-    No = 0,
-    /// Bound, as the runtime likes: `close` here.
-    Yes = 1,
-    /// To the leader's place.
-    Master = 2,
-    /// To the following places.
-    Close = 3,
-    /// Far apart.
-    Spread = 4,
 }
 
 static BINDING: AtomicU32 = AtomicU32::new(Binding::No as u32);
@@ -136,10 +122,10 @@ pub(crate) fn set_places(text: &str) -> bool {
 /// After the environment was read: binding without places gets one place per core, places without
 /// a policy mean `true`.
 pub(crate) fn settle() {
-    let asked = System::environment(c"OMP_PROC_BIND").is_some();
+    let is_set = System::environment(c"OMP_PROC_BIND").is_some();
     if binding() != Binding::No && places().is_empty() {
         set_places("cores");
-    } else if !places().is_empty() && !asked {
+    } else if !places().is_empty() && !is_set {
         BINDING.store(Binding::Yes as u32, Ordering::Relaxed);
     }
 }
@@ -153,11 +139,11 @@ fn assign(policy: Binding, part: Partition, lead: u32, index: u32, size: u32) ->
         Binding::Yes | Binding::Close => (wrap(lead + index * part.count / size), part),
         Binding::Spread if size <= part.count => {
             let start = |i: u32| part.first + i * part.count / size;
-            let own = Partition {
+            let subpartition = Partition {
                 first: start(index),
                 count: start(index + 1) - start(index),
             };
-            (own.first, own)
+            (subpartition.first, subpartition)
         }
         Binding::Spread => {
             let place = part.first + index * part.count / size;

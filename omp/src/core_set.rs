@@ -60,12 +60,12 @@ impl CoreSet {
         (0..Self::CAPACITY).filter(has)
     }
 
-    /// Every core's number plus `by`; nothing if one leaves the range.
-    pub fn shifted(&self, by: i64) -> Option<Self> {
+    /// Every core's number plus `offset`; nothing if one leaves the range.
+    pub fn shifted(&self, offset: i64) -> Option<Self> {
         let mut moved = Self::EMPTY;
         let fits = self
             .iter()
-            .all(|core| core.checked_add(by).is_some_and(|c| moved.insert(c)));
+            .all(|core| core.checked_add(offset).is_some_and(|c| moved.insert(c)));
         fits.then_some(moved)
     }
 

@@ -229,26 +229,27 @@ pub(crate) fn submit(
     task: &'static Task,
     accesses: impl Iterator<Item = Access>,
 ) {
-    let own = Dependences::make(worker, Some(task));
-    task.dependences.set(Some(own));
+    let dependences = Dependences::make(worker, Some(task));
+    task.dependences.set(Some(dependences));
     task.set(Flags::DEPENDENT);
     let order = ChildOrder::of(worker, worker.current());
     for access in accesses {
-        order.add(worker, own, access);
+        order.add(worker, dependences, access);
     }
-    if own.exclusions.get().is_some() {
-        own.wrapped
+    if dependences.exclusions.get().is_some() {
+        dependences
+            .wrapped
             .set(task.wrap(run_exclusively, ptr::from_ref(task).cast_mut().cast()));
     }
-    if !own.meet() {
+    if !dependences.meet() {
         return;
     }
     if worker.may_run_at_once() && !task.has(Flags::DETACHED) {
-        tsan::acquire(&own.unmet);
+        tsan::acquire(&dependences.unmet);
         task.run_in_place(worker, worker.current());
         Worker::current_here().count_finished();
     } else {
-        own.start(worker);
+        dependences.start(worker);
     }
 }
 
@@ -258,25 +259,25 @@ pub(crate) fn wait(accesses: impl Iterator<Item = Access>) {
     let Some(order) = worker.current().child_order.get() else {
         return;
     };
-    let own = Dependences::make(worker, None);
+    let dependences = Dependences::make(worker, None);
     for access in accesses {
-        order.look_up(worker, own, access);
+        order.look_up(worker, dependences, access);
     }
-    own.waiter.set(Some(worker.fiber()));
-    if own.unmet.load(Ordering::Acquire) != 1 {
-        worker.suspend(After::Dependence(own));
+    dependences.waiter.set(Some(worker.fiber()));
+    if dependences.unmet.load(Ordering::Acquire) != 1 {
+        worker.suspend(After::Dependence(dependences));
     }
-    tsan::acquire(&own.unmet);
-    own.drop_share(Worker::current_here());
+    tsan::acquire(&dependences.unmet);
+    dependences.drop_share(Worker::current_here());
 }
 
 /// A task has completed: its successors wait for it no longer.
 pub fn complete(worker: &'static Worker, task: &'static Task) {
-    let Some(own) = task.dependences.take() else {
+    let Some(dependences) = task.dependences.take() else {
         return;
     };
-    tsan::release(&own.successors);
-    let mut next = follow(own.successors.swap(CLOSED, Ordering::AcqRel));
+    tsan::release(&dependences.successors);
+    let mut next = follow(dependences.successors.swap(CLOSED, Ordering::AcqRel));
     while let Some(edge) = next {
         next = edge.following();
         if let Some(successor) = edge.target.get()
@@ -286,7 +287,7 @@ pub fn complete(worker: &'static Worker, task: &'static Task) {
         }
         worker.edges().put(edge);
     }
-    own.drop_share(worker);
+    dependences.drop_share(worker);
 }
 
 /// The parent has ended: no more children will be ordered.
@@ -307,22 +308,22 @@ unsafe extern "C" fn run_exclusively(task: *mut c_void) {
     let Some(task) = (unsafe { task.cast::<Task>().as_ref() }) else {
         return;
     };
-    let Some(own) = task.dependences.get() else {
+    let Some(dependences) = task.dependences.get() else {
         return;
     };
-    let (body, argument) = own.wrapped.get();
+    let (body, argument) = dependences.wrapped.get();
     task.unwrap(body, argument);
-    each_exclusion(own, Exclusion::enter);
+    each_exclusion(dependences, Exclusion::enter);
     if let Some(body) = body {
         // SAFETY: the program's body with its own argument.
         unsafe { body(argument) };
     }
-    each_exclusion(own, Exclusion::leave);
-    crate::exclusion::forget(Worker::current_here(), own);
+    each_exclusion(dependences, Exclusion::leave);
+    crate::exclusion::forget(Worker::current_here(), dependences);
 }
 
-fn each_exclusion(own: &Dependences, act: fn(&Exclusion)) {
-    let mut next = own.exclusions.get();
+fn each_exclusion(dependences: &Dependences, act: fn(&Exclusion)) {
+    let mut next = dependences.exclusions.get();
     while let Some(edge) = next {
         if let Some(exclusion) = edge.exclusion.get() {
             act(exclusion);

@@ -242,11 +242,11 @@ impl ChildOrder {
         } else {
             self.mask.get() + 1
         };
-        let wanted = if count * 2 > size { size * 2 } else { size };
-        if old.is_null() || wanted != size {
+        let new_size = if count * 2 > size { size * 2 } else { size };
+        if old.is_null() || new_size != size {
             free_table(old);
-            self.buckets.set(new_table(wanted));
-            self.mask.set(wanted - 1);
+            self.buckets.set(new_table(new_size));
+            self.mask.set(new_size - 1);
         }
         while let Some(entry) = kept {
             kept = entry.next();

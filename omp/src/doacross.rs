@@ -35,14 +35,14 @@ impl Progress {
                 "no memory for an ordered loop of {outermost} iterations"
             ))
         };
-        let own = table.cast::<u64>().as_ptr().wrapping_add(chunks);
+        let copied = table.cast::<u64>().as_ptr().wrapping_add(chunks);
         // SAFETY: the table has room for the counts behind the chunks' numbers.
-        unsafe { own.copy_from_nonoverlapping(counts.as_ptr(), counts.len()) };
+        unsafe { copied.copy_from_nonoverlapping(counts.as_ptr(), counts.len()) };
         Self {
             chunks: table.as_ptr().cast(),
             chunk,
             // SAFETY: as above; the table lives until no thread is in the loop.
-            counts: unsafe { core::slice::from_raw_parts(own, counts.len()) },
+            counts: unsafe { core::slice::from_raw_parts(copied, counts.len()) },
         }
     }
 

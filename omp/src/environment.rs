@@ -11,7 +11,7 @@ use crate::icv::{self, MONOTONIC, Schedule};
 use crate::idle::{self, WaitPolicy};
 use crate::report;
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, Ordering};
 
 pub use display::display;
 
@@ -191,7 +191,7 @@ fn positive(text: &str) -> Option<u32> {
 }
 
 fn threads(text: &str) -> bool {
-    let most = crate::omp::control::MAX_THREADS;
+    let most = icv::MAX_THREADS;
     let mut levels = text
         .split(',')
         .map(|level| positive(level).filter(|n| *n <= most));
@@ -287,13 +287,10 @@ fn device(text: &str) -> bool {
     put(number, |n| icv::initial().device.set(n))
 }
 
-/// `OMP_TARGET_OFFLOAD=mandatory`.
-pub static OFFLOAD_MANDATORY: AtomicBool = AtomicBool::new(false);
-
 fn offload(text: &str) -> bool {
     let kinds = [("default", false), ("disabled", false), ("mandatory", true)];
     put(value::word_of(text, &kinds), |on| {
-        OFFLOAD_MANDATORY.store(on, Ordering::Relaxed)
+        icv::OFFLOAD_MANDATORY.store(on, Ordering::Relaxed)
     })
 }
 

@@ -15,6 +15,12 @@ use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
+/// Most threads of one team that the runtime tries to start.
+pub(crate) const MAX_THREADS: u32 = 1 << 16;
+
+/// `OMP_TARGET_OFFLOAD=mandatory`.
+pub static OFFLOAD_MANDATORY: AtomicBool = AtomicBool::new(false);
+
 /// Kind of a loop schedule, numbered as in `omp_sched_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -171,11 +177,11 @@ pub fn inherit(outer: &'static Worker, team: &'static Team) {
         .map_or(0, |n| n.load(Ordering::Relaxed));
     if listed == 0 {
         storage.set(Some(icv));
-    } else if let Some(own) = team.listed_icv.get().or_else(|| outer.icvs().get()) {
-        own.copy_from(icv);
-        own.threads.set(listed);
-        team.listed_icv.set(Some(own));
-        storage.set(Some(own));
+    } else if let Some(copy) = team.listed_icv.get().or_else(|| outer.icvs().get()) {
+        copy.copy_from(icv);
+        copy.threads.set(listed);
+        team.listed_icv.set(Some(copy));
+        storage.set(Some(copy));
     }
 }
 
@@ -184,12 +190,12 @@ pub fn modify(change: impl FnOnce(&Icv)) {
     let worker = Worker::current_here();
     let task = worker.current();
     if !task.has(Flags::CONTROLLED) || task.has(Flags::LENT) {
-        let Some(own) = worker.icvs().get() else {
+        let Some(copy) = worker.icvs().get() else {
             return;
         };
-        own.copy_from(task.icv());
+        copy.copy_from(task.icv());
         give_back(worker, task);
-        task.set_icv(own);
+        task.set_icv(copy);
         task.set(Flags::CONTROLLED);
     }
     change(task.icv());

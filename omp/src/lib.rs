@@ -34,14 +34,16 @@ pub mod lock;
 pub mod memory;
 pub mod omp;
 pub mod ordered;
-pub mod overflow;
 pub mod pool;
 pub mod priority;
+#[cfg(target_os = "none")]
+pub mod program;
 pub mod realtime;
 pub mod reduction;
 pub mod region;
 pub mod report;
 pub mod spinlock;
+pub mod stack_overflow;
 mod sync;
 pub mod task;
 pub mod taskgroup;

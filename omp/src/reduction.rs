@@ -52,8 +52,8 @@ impl Set {
 
     /// Offset of the copy of the variable that `address` is, or is a copy of.
     fn offset_of(self, address: usize) -> Option<usize> {
-        let known = self.variables().find(|(original, _)| *original == address);
-        known.map(|(_, offset)| offset).or_else(|| {
+        let found = self.variables().find(|(original, _)| *original == address);
+        found.map(|(_, offset)| offset).or_else(|| {
             let inside = (self.word(COPIES)..self.word(END)).contains(&address);
             inside.then(|| (address - self.word(COPIES)) % self.word(BYTES))
         })

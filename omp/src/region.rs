@@ -396,7 +396,7 @@ pub(crate) extern "C" fn helper_main(worker: usize) {
     worker.set_here();
     worker.native().set_bounds(System::own_stack());
     worker.exceptions.set(exceptions::of_this_thread());
-    crate::overflow::watch();
+    crate::stack_overflow::watch();
     System::name_thread(worker.index());
     let mut seen = 0;
     loop {

@@ -9,8 +9,8 @@ use crate::fiber::Fiber;
 use crate::icv;
 use crate::lock;
 use crate::memory;
-use crate::overflow;
 use crate::spinlock::SpinLock;
+use crate::stack_overflow;
 use crate::task::Flags;
 use crate::team::Team;
 use crate::worker::Worker;
@@ -54,7 +54,7 @@ pub fn attach() -> &'static Worker {
     worker.set_current(worker.implicit());
     worker.set_here();
     System::watch_exit(leave);
-    overflow::watch();
+    stack_overflow::watch();
     worker
 }
 

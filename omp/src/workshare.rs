@@ -224,8 +224,8 @@ pub(crate) fn enter(
     shape: Shape,
     prepare: impl FnOnce(&'static WorkShare),
 ) -> &'static WorkShare {
-    let left = worker.share.get();
-    let place = left.map_or(&worker.team().first_share, |left| &left.next);
+    let previous = worker.share.get();
+    let place = previous.map_or(&worker.team().first_share, |previous| &previous.next);
     let share = follow(place).unwrap_or_else(|| {
         let new = make(worker, shape);
         prepare(new);
@@ -238,8 +238,8 @@ pub(crate) fn enter(
     worker.loop_state.trips.set(0);
     worker.loop_state.chunk.set((0, 0));
     worker.loop_state.has_waited.set(false);
-    if let Some(left) = left {
-        let_go(worker, left);
+    if let Some(previous) = previous {
+        let_go(worker, previous);
     }
     share
 }
@@ -396,8 +396,11 @@ impl WorkShare {
     fn take_guided(&self, chunk: u64, threads: u32) -> Option<(u64, u64)> {
         let count = self.count.get();
         self.take_carefully(|taken| {
-            let left = count - taken;
-            left.div_ceil(u64::from(threads)).max(chunk).min(left)
+            let remaining = count - taken;
+            remaining
+                .div_ceil(u64::from(threads))
+                .max(chunk)
+                .min(remaining)
         })
     }
 

@@ -35,17 +35,17 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     let mut folders = BTreeMap::<String, Vec<String>>::new();
     for path in sources(root)? {
         let path = path.strip_prefix(root).unwrap_or(&path);
-        let shown = path.display();
+        let display = path.display();
         let text = read(&root.join(path))?;
         let found = match path.extension().and_then(|extension| extension.to_str()) {
             Some("rs") => vocabulary
                 .in_code(&text)
-                .map_err(|error| miette!("{shown}: {error}"))?,
+                .map_err(|error| miette!("{display}: {error}"))?,
             _ => vocabulary.in_headings(&text),
         };
         let found = found
             .into_iter()
-            .map(|(line, problem)| format!("{shown}:{line}: {problem}"));
+            .map(|(line, problem)| format!("{display}:{line}: {problem}"));
         folders.entry(folder_of(path)).or_default().extend(found);
     }
     let permitted = |folder: &str| workspace.rules.vocabulary.get(folder).copied().unwrap_or(0);

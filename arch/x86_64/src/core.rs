@@ -263,8 +263,8 @@ impl Core {
         let request: *mut Request = ::core::ptr::with_exposed_provenance_mut(place as usize);
         // SAFETY: on the stack of the thread that called.
         let request = unsafe { &mut *request };
-        let known = kernel.exists.get(request.thread as usize) == Some(&true);
-        request.done = known && request.epoch == self.scb.epoch.load(Relaxed);
+        let exists = kernel.exists.get(request.thread as usize) == Some(&true);
+        request.done = exists && request.epoch == self.scb.epoch.load(Relaxed);
         if !request.done {
             return None;
         }

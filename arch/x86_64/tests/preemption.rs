@@ -33,12 +33,12 @@ struct Machine {
 impl Machine {
     /// Enough of both has happened.
     fn is_done(&self) -> bool {
-        let wanted = if self.stepped > 0 {
+        let required = if self.stepped > 0 {
             self.stepped
         } else {
             4_000
         };
-        self.switches.get() >= wanted && self.interrupts.get() >= wanted / 2
+        self.switches.get() >= required && self.interrupts.get() >= required / 2
     }
 }
 

@@ -27,7 +27,7 @@ struct Model<'a> {
     /// Offered buffers taken, and used ones given back.
     done: [Cell<u16>; 2],
     sent: RefCell<Vec<Vec<u8>>>,
-    told: Cell<u32>,
+    notified: Cell<u32>,
     /// Says that it needs no telling.
     busy: bool,
     /// Capabilities that it hides.
@@ -48,7 +48,7 @@ impl<'a> Model<'a> {
             enabled: Default::default(),
             done: Default::default(),
             sent: RefCell::default(),
-            told: Cell::new(0),
+            notified: Cell::new(0),
             busy: false,
             without: 0,
         }
@@ -203,7 +203,7 @@ impl Window<'_, '_> {
         match (self.1, at) {
             (4, 0x3000..) => {
                 assert_eq!(at, 0x3000 + STRIDE * value as usize);
-                self.0.told.set(self.0.told.get() + 1);
+                self.0.notified.set(self.0.notified.get() + 1);
                 if value == 1 {
                     self.0.transmit();
                 }
@@ -269,7 +269,7 @@ fn a_card_is_brought_up_and_told_of_its_buffers() {
     assert_eq!(model.status.get(), 15);
     assert!(model.enabled.iter().all(Cell::get));
     assert!(!card.split().0.has_frame());
-    assert_eq!(model.told.get(), 1);
+    assert_eq!(model.notified.get(), 1);
 }
 
 #[test]
@@ -355,7 +355,7 @@ fn a_card_that_does_not_send_leaves_no_buffer_free() {
     model.transmit();
     assert_eq!(card.send(&frame(0)), Ok(()));
     assert_eq!(
-        model.told.get(),
+        model.notified.get(),
         2,
         "told of the buffers and the first frame"
     );

@@ -139,7 +139,7 @@ impl<S: Space> Transport<S> {
     }
 
     /// Resets the card and agrees with it on version 1 and what of `wanted` it has.
-    pub(crate) fn negotiate(&self, wanted: u64) -> Result<(), Refused> {
+    pub(crate) fn negotiate(&self, requested: u64) -> Result<(), Refused> {
         self.set_status(0);
         // A card takes its time; one that never says that it is done is none (4.1.4.3.2).
         if !(0..1_000_000).any(|_| self.status() == 0) {
@@ -154,7 +154,7 @@ impl<S: Space> Transport<S> {
         if offered & r::FEATURE_VERSION_1 == 0 {
             return Err(Refused::Features);
         }
-        let taken = offered & (wanted | r::FEATURE_VERSION_1 | r::FEATURE_PLATFORM);
+        let taken = offered & (requested | r::FEATURE_VERSION_1 | r::FEATURE_PLATFORM);
         for half in 0..2 {
             self.set_word(r::TAKEN_SELECT, half);
             self.set_word(r::TAKEN, (taken >> (32 * half)) as u32);

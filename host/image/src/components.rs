@@ -29,10 +29,10 @@ const SEGMENTS_END: u64 = STACK_TOP - (STACK_PAGES + 1) * PAGE_SIZE;
 
 const _: () = assert!(SEGMENTS_END < SCB_ADDRESS);
 
-/// Description of the components of a partition; the place of a component in the list is its number in the
+/// Components of a partition; the place of a component in the list is its number in the
 /// archive.
 #[derive(Clone, Copy, Debug)]
-pub struct Described<'a> {
+pub struct ComponentSet<'a> {
     /// The system.
     pub system: &'a System,
     /// The partition.
@@ -47,10 +47,10 @@ pub struct Described<'a> {
 /// There are too many, one is linked for another place, or they do not fit into the partition.
 pub fn pack(
     mut kernel: GuestImage,
-    described: &Described<'_>,
+    set: &ComponentSet<'_>,
     executables: &[Executable],
 ) -> Result<GuestImage, BuildError> {
-    let components = described.components;
+    let components = set.components;
     if components.len() > MAX_COMPONENTS {
         let message = format!("{} components are too many", components.len());
         let help = format!("the kernel's archive holds {MAX_COMPONENTS}");
@@ -65,19 +65,19 @@ pub fn pack(
     for (packed, (component, executable)) in archive.components.iter_mut().zip(both) {
         *packed = pack_one(component, executable, &mut bytes)?;
     }
-    archive.timing = append_timing(described, &mut bytes);
+    archive.timing = append_timing(set, &mut bytes);
     archive.pages = bytes.len() as u64 / PAGE_SIZE;
-    let buses = pcie::assign(described.system)?;
-    let functions = guest_page::functions(described.system, &buses, described.partition, 0);
-    wire(&mut archive, described, &functions);
-    share(&mut archive, described);
-    check(&archive, described)?;
+    let buses = pcie::assign(set.system)?;
+    let functions = guest_page::functions(set.system, &buses, set.partition, 0);
+    wire(&mut archive, set, &functions);
+    share(&mut archive, set);
+    check(&archive, set)?;
     bytes[..size_of::<Archive>()].copy_from_slice(archive.as_bytes());
     let ends = kernel.pieces.iter().map(|piece| piece.range().end);
     let end = ends.max().unwrap_or(0).next_multiple_of(PAGE_SIZE);
-    let partition = described.system.partition(described.partition);
+    let partition = set.system.partition(set.partition);
     let mut piece = Piece::new(Ipa(end), bytes);
-    let memory_end = described.system.board.ram_of(partition.kind) + partition.memory;
+    let memory_end = set.system.board.ram_of(partition.kind) + partition.memory;
     // A large memory is not zeroed as a whole when the partition starts anew.
     let zeroed = zeroed_bytes(MAX_CORES as u64, partition.memory);
     piece.size = (piece.size + zeroed).min(memory_end.saturating_sub(end));
@@ -87,11 +87,11 @@ pub fn pack(
 }
 
 /// Enters the components that share memory.
-fn share(archive: &mut Archive, described: &Described<'_>) {
-    let partition = described.system.partition(described.partition);
+fn share(archive: &mut Archive, set: &ComponentSet<'_>) {
+    let partition = set.system.partition(set.partition);
     for (place, shared) in archive.shared.iter_mut().zip(&partition.shared) {
         let has = |component: &Component| shared.components.contains(&component.name);
-        let bits = described.components.iter().enumerate();
+        let bits = set.components.iter().enumerate();
         *place = Shared {
             name: name_field(&shared.name),
             pages: (shared.size / PAGE_SIZE) as u32,
@@ -103,8 +103,8 @@ fn share(archive: &mut Archive, described: &Described<'_>) {
 }
 
 /// Names become numbers.
-fn wire(archive: &mut Archive, described: &Described<'_>, functions: &[Function]) {
-    let components = described.components;
+fn wire(archive: &mut Archive, set: &ComponentSet<'_>, functions: &[Function]) {
+    let components = set.components;
     let interfaces = provided(components);
     for (place, &(name, provider)) in archive.interfaces.iter_mut().zip(&interfaces) {
         *place = Interface {
@@ -113,7 +113,7 @@ fn wire(archive: &mut Archive, described: &Described<'_>, functions: &[Function]
             reserved: 0,
         };
     }
-    let ends = ends::channels(described.system, described.partition);
+    let ends = ends::channels(set.system, set.partition);
     let ends: Vec<ChannelId> = ends.map(|(id, _)| id).collect();
     // Of providers of one interface that of the client's own core.
     let provider = |need: &String, core: u32| {
@@ -124,16 +124,16 @@ fn wire(archive: &mut Archive, described: &Described<'_>, functions: &[Function]
     };
     let number = |id: &ChannelId| ends.iter().position(|end| end == id);
     let bits = |found: &mut dyn Iterator<Item = usize>| found.fold(0, |bits, bit| bits | 1 << bit);
-    let partition = described.system.partition(described.partition);
+    let partition = set.system.partition(set.partition);
     let places = archive.wiring.iter_mut().zip(components);
     for ((place, component), trace) in places.zip(recorders(partition, components)) {
         let needs = component.needs.iter();
         let channels = component.channels.iter();
-        let name = |id: FunctionId| name_field(&described.system.functions[id.0].name);
-        let wanted = component.function.map(name);
+        let name = |id: FunctionId| name_field(&set.system.functions[id.0].name);
+        let function_name = component.function.map(name);
         let driven = functions
             .iter()
-            .position(|function| Some(function.name) == wanted);
+            .position(|function| Some(function.name) == function_name);
         let [budget, period] = component.budget_ns.unwrap_or_default();
         let [restart_limit, restart_ns] = component.restart;
         *place = Wiring {
@@ -148,10 +148,10 @@ fn wire(archive: &mut Archive, described: &Described<'_>, functions: &[Function]
             on_fault: component.on_fault as u32,
             stack_pages: (component.stack / PAGE_SIZE) as u32,
             memory_pages: (component.memory / PAGE_SIZE) as u32,
-            budget_ticks: ticks(described.system, budget),
-            period_ticks: ticks(described.system, period),
+            budget_ticks: ticks(set.system, budget),
+            period_ticks: ticks(set.system, period),
             restart_limit,
-            restart_ticks: ticks(described.system, restart_ns),
+            restart_ticks: ticks(set.system, restart_ns),
             function: driven.map_or(0, |place| place as u32 + 1),
             intid: driven.map_or(0, |place| functions[place].intid),
             core: component.core,
@@ -194,11 +194,11 @@ fn recorders(partition: &Partition, components: &[Component]) -> Vec<[u32; 2]> {
 }
 
 /// Refuses, in the user's names, an archive that the boot component would refuse.
-fn check(archive: &Archive, described: &Described<'_>) -> Result<(), BuildError> {
+fn check(archive: &Archive, set: &ComponentSet<'_>) -> Result<(), BuildError> {
     let Err(flaw) = Checked::of(archive) else {
         return Ok(());
     };
-    let named = |number: usize| described.components.get(number);
+    let named = |number: usize| set.components.get(number);
     let Flaw::Segment(number) = flaw else {
         return Err(BuildError::internal(format!(
             "the archive has a flaw: {flaw:?}"
@@ -206,7 +206,7 @@ fn check(archive: &Archive, described: &Described<'_>) -> Result<(), BuildError>
     };
     let component = named(number);
     let name = component.map_or("?", |component| component.name.as_str());
-    let partition = &described.system.partition(described.partition).name;
+    let partition = &set.system.partition(set.partition).name;
     let message =
         format!("`{partition}.{name}` does not fit into the 2 MiB of addresses of a component");
     let error = BuildError::new(
@@ -241,10 +241,10 @@ fn pack_one(
 }
 
 /// Appends VCPUs, tasks and pipes, if there are any, as whole pages: first page and pages.
-fn append_timing(described: &Described<'_>, bytes: &mut Vec<u8>) -> [u32; 2] {
-    let Described {
+fn append_timing(set: &ComponentSet<'_>, bytes: &mut Vec<u8>) -> [u32; 2] {
+    let ComponentSet {
         system, partition, ..
-    } = *described;
+    } = *set;
     let timing = &system.partition(partition).timing;
     let repository = repository::pack(system, partition);
     if timing.vcpus.is_empty() && repository.is_empty() {

@@ -32,8 +32,8 @@ fn expand_zstd(bytes: &[u8]) -> io::Result<Vec<u8>> {
 
 fn kind(path: &Path) -> (&'static str, Expand) {
     let ending = path.extension().unwrap_or_default();
-    let known = KINDS.into_iter().find(|(known, _)| ending == *known);
-    known.unwrap_or(KINDS[0])
+    let found = KINDS.into_iter().find(|(suffix, _)| ending == *suffix);
+    found.unwrap_or(KINDS[0])
 }
 
 /// The file of that name, or what it became, in a folder or below.

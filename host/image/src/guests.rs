@@ -232,12 +232,12 @@ impl<'a> Gatherer<'a> {
             .collect::<Result<_, _>>()?;
         let named = |other: &Partition| other.name == partition.name;
         let id = self.system.partitions.iter().position(named);
-        let described = components::Described {
+        let set = components::ComponentSet {
             system: self.system,
             partition: PartitionId(id.unwrap_or_default()),
             components,
         };
-        components::pack(kernel, &described, &executables)
+        components::pack(kernel, &set, &executables)
     }
 
     /// The kernel's drivers of the PCIe functions that a partition owns, each once.

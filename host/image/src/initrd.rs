@@ -58,8 +58,8 @@ pub fn build(contents: &Contents<'_>) -> Result<Vec<u8>, BuildError> {
         let path = format!("lib/modules/{}/devices/{number:02}-{name}", driver.release);
         archive.add(&path, Entry::File(false, bytes));
     }
-    let own = contents.root.join("linux/initrd");
-    add_folder(&mut archive, &own, &own)?;
+    let static_files = contents.root.join("linux/initrd");
+    add_folder(&mut archive, &static_files, &static_files)?;
     Ok(archive.bytes())
 }
 

@@ -94,10 +94,10 @@ pub fn build(system: &System, options: &BuildOptions) -> Result<Built, BuildErro
 
 /// Partitions that are asked for a fault.
 fn injected(options: &BuildOptions) -> Vec<String> {
-    let asked = |words: &String| words.split(' ').any(|word| word.starts_with("fault="));
+    let is_fault = |words: &String| words.split(' ').any(|word| word.starts_with("fault="));
     let arguments = options.arguments.iter();
     arguments
-        .filter(|(_, words)| asked(words))
+        .filter(|(_, words)| is_fault(words))
         .map(|(name, _)| name.clone())
         .collect()
 }
@@ -125,13 +125,13 @@ fn gather(
 }
 
 fn check_arguments(system: &System, options: &BuildOptions) -> Result<(), BuildError> {
-    let known = |name: &String| {
+    let is_partition = |name: &String| {
         system
             .partitions
             .iter()
             .any(|partition| partition.name == *name)
     };
-    match options.arguments.keys().find(|name| !known(name)) {
+    match options.arguments.keys().find(|name| !is_partition(name)) {
         None => Ok(()),
         Some(name) => {
             let message = format!("there is no partition `{name}` to give arguments to");

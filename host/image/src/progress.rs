@@ -32,8 +32,8 @@ impl Progress {
             bar.set_style(style);
         }
         let (done, waiting) = channel();
-        let shown = bar.clone();
-        let thread = std::thread::spawn(move || appear(&shown, &waiting));
+        let handle = bar.clone();
+        let thread = std::thread::spawn(move || appear(&handle, &waiting));
         Self {
             bar,
             done: Some(done),

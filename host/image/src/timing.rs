@@ -148,16 +148,16 @@ mod tests {
     /// gets no word of them.
     #[test]
     fn descriptions_without_it_give_the_same_bytes() {
-        let described = size_of::<abi::Head>() + size_of::<abi::Vcpu>();
+        let minimum = size_of::<abi::Head>() + size_of::<abi::Vcpu>();
         let plain = pack(&timing());
-        assert_eq!(plain.len(), described);
+        assert_eq!(plain.len(), minimum);
         let mut banded = timing();
         banded.schedule.order = Order::FixedPriority;
         banded.schedule.bands = vec![2];
         let banded = pack(&banded);
-        assert_eq!(banded.len(), described + size_of::<abi::Schedule>());
+        assert_eq!(banded.len(), minimum + size_of::<abi::Schedule>());
         assert_eq!(
-            banded.get(..described),
+            banded.get(..minimum),
             Some(&plain[..]),
             "all else is the same"
         );
@@ -166,7 +166,7 @@ mod tests {
         counted.doorbells = vec![(1, 1_000_000)];
         let counted = pack(&counted);
         let costs = size_of::<abi::Costs>() + size_of::<abi::Doorbell>();
-        assert_eq!(counted.len(), described + costs);
-        assert_eq!(counted.get(..described), Some(&plain[..]));
+        assert_eq!(counted.len(), minimum + costs);
+        assert_eq!(counted.get(..minimum), Some(&plain[..]));
     }
 }

@@ -12,12 +12,12 @@ const DIRECTIVES: &str = "500000";
 fn run(command: &mut Command) -> String {
     let output = command.output().expect("the command starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (said, wrong) = (text(&output.stdout), text(&output.stderr));
+    let (printed, wrong) = (text(&output.stdout), text(&output.stderr));
     assert!(
         output.status.success() && wrong.is_empty(),
-        "{command:?}: {said}{wrong}"
+        "{command:?}: {printed}{wrong}"
     );
-    said
+    printed
 }
 
 fn compile(root: &Path, folder: &Path) -> PathBuf {
@@ -48,7 +48,7 @@ fn random_directives_print_as_on_the_host() {
     std::fs::create_dir_all(&folder).expect("a folder");
     let program = compile(&root, &folder);
     for seed in ["1", "2"] {
-        let said = run(Command::new(&program).args([seed, DIRECTIVES]));
-        assert_eq!(said, "0 differences\n");
+        let printed = run(Command::new(&program).args([seed, DIRECTIVES]));
+        assert_eq!(printed, "0 differences\n");
     }
 }

@@ -6,6 +6,7 @@
 
 use bulkhead_model::render::{Style, render, to_json};
 use bulkhead_model::{Overrides, Severity, check};
+use bulkhead_sched::harness;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -21,19 +22,12 @@ const SHOW_EVERY: usize = 8;
 /// No description may take longer, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Marsaglia's xorshift64*: the same cases every time.
-struct Random(u64);
+/// Generator of the cases.
+struct Random(harness::Random);
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
-    }
-
     fn below(&mut self, limit: usize) -> usize {
-        (self.next() >> 16) as usize % limit.max(1)
+        self.0.below(limit.max(1) as u64) as usize
     }
 
     fn pick<'a, T: ?Sized>(&mut self, items: &[&'a T]) -> &'a T {
@@ -185,7 +179,7 @@ fn mutate(random: &mut Random, text: &str, other: &str) -> String {
 
 /// Checks `count` cases; a folder without crates and kernels keeps it quick.
 fn run(seed: u64, count: usize, corpus: &[String], root: &Path) -> usize {
-    let mut random = Random(seed);
+    let mut random = Random(harness::Random::new(seed));
     let mut sound = 0;
     for number in 0..count {
         let text = mutated(&mut random, corpus);

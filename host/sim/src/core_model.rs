@@ -50,7 +50,7 @@ impl std::error::Error for SetUpError {}
 struct Job {
     task: usize,
     released: u64,
-    left: u64,
+    remaining: u64,
     /// Releases that wait for it: of the task that releases it, the first's.
     waiting: VecDeque<u64>,
 }
@@ -118,7 +118,7 @@ impl<O: Observer> Core<'_, O> {
             self.jobs.push(Job {
                 task: index,
                 released,
-                left: 0,
+                remaining: 0,
                 waiting: VecDeque::new(),
             });
             self.draw(thread);
@@ -139,7 +139,7 @@ impl<O: Observer> Core<'_, O> {
             true => 0,
             false => self.random.below(wcet),
         };
-        self.jobs[thread.index()].left = wcet - less;
+        self.jobs[thread.index()].remaining = wcet - less;
     }
 
     fn run(&mut self) -> u64 {
@@ -151,15 +151,15 @@ impl<O: Observer> Core<'_, O> {
             let mut next = decision.timer.min(self.options.for_ns);
             if let Some(thread) = decision.thread {
                 let job = &mut self.jobs[thread.index()];
-                next = next.min(now + job.left);
-                job.left -= next - now;
+                next = next.min(now + job.remaining);
+                job.remaining -= next - now;
                 self.observer.ran(Stretch {
                     task: job.task,
                     core: self.number,
                     from: now,
                     until: next,
                 });
-                if job.left == 0 {
+                if job.remaining == 0 {
                     self.end_job(thread, next);
                 }
             }

@@ -142,10 +142,10 @@ impl Picture<'_> {
         }
         for (row, task) in one.timing.tasks.iter().enumerate() {
             let vcpu = &one.timing.vcpus[task.vcpu];
-            let own =
+            let is_of_vcpu =
                 |slot: &&Slot| slot.partition == vcpu.place.partition && slot.core == vcpu.core;
             let y = self.top + ROW * (row as f64 + 1.0);
-            for slot in schedule.slots.iter().filter(own) {
+            for slot in schedule.slots.iter().filter(is_of_vcpu) {
                 let frames = (0..self.until.div_ceil(schedule.frame_ns)).take(MOST_FRAMES);
                 for start in frames.map(|frame| frame * schedule.frame_ns + slot.start_ns) {
                     let end = (start + slot.length_ns).min(self.until);

@@ -71,11 +71,11 @@ impl Statistics {
     /// Upper bound of this percentage of the responses, nanoseconds.
     #[must_use]
     pub fn quantile(&self, percent: u64) -> u64 {
-        let wanted = (u128::from(self.jobs) * u128::from(percent)).div_ceil(100) as u64;
+        let rank = (u128::from(self.jobs) * u128::from(percent)).div_ceil(100) as u64;
         let mut seen = 0;
         let found = self.buckets.iter().position(|&count| {
             seen += u64::from(count);
-            seen >= wanted
+            seen >= rank
         });
         found.map_or(self.worst, |bucket| upper(bucket).min(self.worst))
     }

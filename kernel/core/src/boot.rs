@@ -5,7 +5,7 @@
 
 use crate::frame::{PAGE, Ref, WORDS};
 use crate::memory::{DEVICES, WINDOW};
-use crate::notify::LINES;
+use crate::notification::LINES;
 use crate::object::{Core, STARTED, Thread};
 use crate::slot::Slot;
 use crate::{Hal, Kernel};
@@ -37,12 +37,12 @@ pub struct Offer {
 /// Free pages, lowest first.
 struct Free {
     next: Ref,
-    left: u64,
+    count: u64,
 }
 
 impl Free {
     fn take(&mut self) -> Result<Ref, Status> {
-        self.left = self.left.checked_sub(1).ok_or(Status::WrongPage)?;
+        self.count = self.count.checked_sub(1).ok_or(Status::WrongPage)?;
         let page = self.next;
         self.next = page.plus(1);
         Ok(page)
@@ -58,7 +58,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
     pub fn boot(self, offer: &Offer) -> Result<(), Status> {
         let mut free = Free {
             next: offer.memory.0,
-            left: offer.memory.1,
+            count: offer.memory.1,
         };
         let shared = [self.private(&mut free)?, self.private(&mut free)?];
         let (cores, count) = offer.cores;
@@ -89,7 +89,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
             slot(place).put(kind, self.void(), 0, 0);
         }
         for (place, (at, pages), extra) in [
-            (first::MEMORY, (free.next, free.left), 0),
+            (first::MEMORY, (free.next, free.count), 0),
             (first::WINDOW, offer.window, WINDOW),
             (first::ARCHIVE, offer.archive, 0),
             (first::DEVICES, (Ref(H::LINEAR), DEVICE_PAGES), DEVICES),

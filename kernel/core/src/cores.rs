@@ -4,11 +4,11 @@
 //! memory are common. The holder of a core's capability gives it its first thread and starts it, once. Only a core
 //! itself changes its objects: calls on other cores are refused, or post to its mailbox.
 
-use crate::call::{Answer, Arguments};
 use crate::frame::Ref;
 use crate::memory::page_of;
 use crate::object::{Core, OFF, PREPARED, PREPARING, STARTED, Scheduler, Thread, Time};
 use crate::slot::Slot;
+use crate::system_call::{Answer, Arguments};
 use crate::{Hal, Kernel};
 use bulkhead_abi::kernel::{ALL, Kind, Operation, STACK_TOP, Status};
 
@@ -116,7 +116,7 @@ impl<'h, H: Hal> Kernel<'h, H> {
         for (register, word) in (1..).zip(arguments) {
             thread.message(register).set(word);
         }
-        // What does not run must not be waited for ([`crate::quiet`]), and can be started again.
+        // What does not run must not be waited for ([`crate::quiescence`]), and can be started again.
         let undo = |_: &Status| _ = core.stage().exchange(STARTED, PREPARED);
         self.0.start_core(core).inspect_err(undo).map(|()| 0)
     }

@@ -144,14 +144,14 @@ impl<'h, H: Hal> Kernel<'h, H> {
 
     /// Sends an event about a thread to its scheduler, or to the parent if the thread is the scheduler's own.
     pub(crate) fn report(self, thread: Thread<'h>, kind: EventKind) {
-        let own = self.scheduler(thread.scheduler().reference());
-        let (scheduler, index) = if own.thread().reference() == thread.at() {
+        let direct = self.scheduler(thread.scheduler().reference());
+        let (scheduler, index) = if direct.thread().reference() == thread.at() {
             (
-                self.scheduler(own.parent().reference()),
-                own.parent_index().get(),
+                self.scheduler(direct.parent().reference()),
+                direct.parent_index().get(),
             )
         } else {
-            (own, thread.index().get())
+            (direct, thread.index().get())
         };
         if self.exists(scheduler) && !self.enqueue(scheduler, index, kind, thread.cycles().get()) {
             let bits = thread.overflow().get() | 1 << kind as u64;
@@ -194,10 +194,12 @@ impl<'h, H: Hal> Kernel<'h, H> {
                 self.fetch_of(scheduler, 64 * number + bit);
             }
         }
-        let left = words.map(|word| u64::from(word.get().count_ones()));
-        let left = left[0] + left[1];
-        self.scb(scheduler).word(OVERFLOW).set(u64::from(left > 0));
-        left
+        let remaining = words.map(|word| u64::from(word.get().count_ones()));
+        let remaining = remaining[0] + remaining[1];
+        self.scb(scheduler)
+            .word(OVERFLOW)
+            .set(u64::from(remaining > 0));
+        remaining
     }
 
     /// Moves the events of the thread of that index.

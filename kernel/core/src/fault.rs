@@ -50,11 +50,11 @@ impl<H: Hal> Kernel<'_, H> {
         thread.state().set(FAULTED);
         self.charge();
         self.report(thread, EventKind::Faulted);
-        let own = self.scheduler(thread.scheduler().reference());
-        let next = if own.thread().reference() == thread.at() {
-            self.scheduler(own.parent().reference())
+        let direct = self.scheduler(thread.scheduler().reference());
+        let next = if direct.thread().reference() == thread.at() {
+            self.scheduler(direct.parent().reference())
         } else {
-            own
+            direct
         };
         self.activate(next);
         self.leave();

@@ -3,7 +3,7 @@
 //! The frame table has one entry per page of memory: untyped (0), user memory with the number of
 //! its mappings, a kernel object of a kind with the number of capabilities and objects that refer
 //! to it, or at rest since some time: no object refers to it, but another core may still hold a reference or a
-//! translation from before ([`crate::quiet`]). Entries change by single atomic instructions.
+//! translation from before ([`crate::quiescence`]). Entries change by single atomic instructions.
 
 use bulkhead_abi::kernel::{Kind, Rights, Status};
 use core::sync::atomic::{AtomicU64, Ordering};

@@ -15,21 +15,21 @@
 
 mod bits;
 pub mod boot;
-mod call;
 mod cores;
+mod creation;
+mod dispatch;
 mod event;
 mod fault;
 pub mod frame;
 mod hal;
-mod invoke;
-mod make;
+mod invocation;
 mod memory;
-mod notify;
+mod notification;
 pub mod object;
-pub mod quiet;
+pub mod quiescence;
 mod reclaim;
-mod run;
 mod slot;
+mod system_call;
 mod table;
 mod time;
 pub mod translation;
@@ -37,10 +37,10 @@ pub mod translation;
 #[cfg(test)]
 mod tests;
 
-pub use call::Arguments;
 pub use fault::Fault;
 pub use frame::{Frame, Ref, Word};
 pub use hal::{Hal, MonitorCall};
+pub use system_call::Arguments;
 
 /// The kernel of one core, on its machine.
 pub struct Kernel<'h, H>(&'h H);

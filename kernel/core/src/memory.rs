@@ -1,9 +1,9 @@
 //! Memory: pages change their use only through the frame table; maps name them by capability
 
-use crate::call::{Answer, Arguments};
 use crate::frame::{Ref, Rest, WORDS, Word};
 use crate::object::Thread;
 use crate::slot::Slot;
+use crate::system_call::{Answer, Arguments};
 use crate::translation::{self, page, physical, table};
 use crate::{Hal, Kernel};
 use bulkhead_abi::kernel::{Kind, Operation, Rights, Status};

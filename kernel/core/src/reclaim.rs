@@ -3,17 +3,17 @@
 //! A page keeps its type while anything refers to it. Most references are counted in the frame table. References that a
 //! thread takes and releases during an invocation are counted in the component, by the core that executes it. *Retire*,
 //! on the core of a thread or scheduler, ends it and releases its references. Then the page rests, and may be used once
-//! all cores were quiet ([`crate::quiet`]).
+//! all cores were quiet ([`crate::quiescence`]).
 //!
 //! A component is given up in two steps (`models/reclaim.pml`). When no capability is left, another core
 //! may still be about to invoke it through one that it has read before: after a period of quiet no thread
 //! can enter any more, and its counts are final. Once no thread is inside, its translations
 //! may still be in the TLB of the core that left last: after another period its identity can be given to others.
 
-use crate::call::Answer;
 use crate::frame::{Ref, State};
 use crate::object::{Component, RETIRED, Scheduler, Thread, Time};
 use crate::slot::Slot;
+use crate::system_call::Answer;
 use crate::{Hal, Kernel, translation};
 use bulkhead_abi::kernel::{DEPTH, Kind, MAX_CORES, Rights, SLOTS, Status};
 
@@ -60,15 +60,15 @@ impl<'h, H: Hal> Kernel<'h, H> {
     /// Ends the invocations of a thread, which it never returns from. Returns the component in which it was made.
     fn leave_all(self, thread: Thread<'h>) -> Ref {
         let rank = self.0.core().rank().get();
-        let mut left = thread.component().reference();
+        let mut component = thread.component().reference();
         let depth = thread.depth().get().min(DEPTH as u64);
         for depth in (0..depth).rev() {
-            let inside = self.component(left).inside(rank);
+            let inside = self.component(component).inside(rank);
             inside.set(inside.get().wrapping_sub(1));
-            left = thread.invocation(depth)[0].reference();
+            component = thread.invocation(depth)[0].reference();
         }
         thread.depth().set(0);
-        left
+        component
     }
 
     /// A scheduler without other threads gives its own back to its parent.
@@ -82,26 +82,29 @@ impl<'h, H: Hal> Kernel<'h, H> {
             return Err(Status::OtherCore);
         }
         let parent = self.scheduler(scheduler.parent().reference());
-        let own = self.thread(scheduler.thread().reference());
+        let scheduler_thread = self.thread(scheduler.thread().reference());
         let has_threads = scheduler.members().get() != 0;
-        let in_use = own.is(self.current()) || scheduler.owned().get() != 0;
+        let in_use = scheduler_thread.is(self.current()) || scheduler.owned().get() != 0;
         if !self.exists(parent) || in_use || has_threads {
             return Err(Status::InUse);
         }
         // Where it has dispatched away, its scheduler's page says where it is.
-        self.collect(scheduler, own);
+        self.collect(scheduler, scheduler_thread);
         let quota = parent.quota().get() + 1 + scheduler.quota().get();
         parent.quota().set(quota);
-        own.scheduler().set(parent.at().address());
-        own.index().set(scheduler.parent_index().get());
-        self.place_in(own, self.component(own.component().reference()));
+        scheduler_thread.scheduler().set(parent.at().address());
+        scheduler_thread.index().set(scheduler.parent_index().get());
+        self.place_in(
+            scheduler_thread,
+            self.component(scheduler_thread.component().reference()),
+        );
         core.placed(scheduler.place().get())
             .set(self.void().address());
         scheduler.core().set(self.void().address());
         if let Some(state) = self.0.state(scheduler.scb().reference()) {
             state.unmap(Rights::Write, self.rest());
         }
-        self.drop_references([own.at(), scheduler.component().reference()]);
+        self.drop_references([scheduler_thread.at(), scheduler.component().reference()]);
         Ok(0)
     }
 

@@ -9,7 +9,7 @@
 
 //!
 //! A core that reads a kind reads the words that belong to it: the kind is written last, and an emptied slot keeps the
-//! other words until no core can be reading them ([`crate::quiet`]).
+//! other words until no core can be reading them ([`crate::quiescence`]).
 
 use crate::frame::{Frame, Ref, Rest, Word};
 use bulkhead_abi::kernel::{Kind, SLOTS, Status};

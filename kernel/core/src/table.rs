@@ -3,10 +3,10 @@
 //! The holder of a table's capability fills and empties its slots: that is delegation and revocation. Each
 //! call touches one slot.
 
-use crate::call::{Answer, Arguments};
 use crate::frame::Ref;
 use crate::object::Thread;
 use crate::slot::{Slot, Vacant};
+use crate::system_call::{Answer, Arguments};
 use crate::{Hal, Kernel};
 use bulkhead_abi::kernel::{Kind, LEAVES, Operation, SLOTS, Status};
 

@@ -124,7 +124,7 @@ impl Hal for Machine {
 
     fn interrupt_core(&self, core: Core<'_>) {
         let processor = &self.processors[core.rank().get() as usize];
-        let attends = core.mail_left().iter().any(|left| left.get() != 0);
+        let attends = core.mail_left().iter().any(|word| word.get() != 0);
         if processor.mail.replace(true) || attends {
             assert!(attends, "one is on its way");
             return;

@@ -5,9 +5,9 @@
 //! higher importance than it granted (spec 20-kernel, details). A transfer into a temporal capability without time
 //! replaces its vector. Only the priority of the transferring scheduler remains, unless the transfer sets a new one.
 
-use crate::call::{Answer, Arguments};
 use crate::object::{Thread, Time};
 use crate::slot::Slot;
+use crate::system_call::{Answer, Arguments};
 use crate::{Hal, Kernel};
 use bulkhead_abi::kernel::{
     ALL, DELEGATES, FUNDS_SHIFT, Kind, LEAST, Operation, SCHEDULERS, Status,
@@ -241,7 +241,7 @@ pub(crate) fn take(from: Time<'_>, cycles: u64) -> Answer {
         return Ok(cycles);
     }
     let taken = if cycles == ALL { had } else { cycles };
-    let left = had.checked_sub(taken).ok_or(Status::NoTime)?;
-    from.budget().set(left);
+    let remaining = had.checked_sub(taken).ok_or(Status::NoTime)?;
+    from.budget().set(remaining);
     Ok(taken)
 }

@@ -206,7 +206,7 @@ impl<const M: usize> Admission<M> {
         })
     }
 
-    /// Admits an I/O VCPU of that utilisation, which works for main VCPUs whose periods are between
+    /// Admits an I/O VCPU of that utilisation, which works for Main VCPUs with periods between
     /// `shortest` and `longest`, and on which such bottom halves run.
     ///
     /// # Errors

@@ -6,8 +6,8 @@
 //! as tasks more important than all.
 //!
 //! In a period of it a VCPU starts when a job comes, which is a time-out or an interrupt, and when a chunk of its
-//! budget comes back for which a job waits; it ends when a job is done and when a chunk is used up. That others preempt it is part of
-//! what they take: they start and end. Preemption does not split a chunk in time: the used part of a chunk comes back
+//! budget comes back for which a job waits; it ends when a job is done and when a chunk is used up. Preemption by other jobs is part of
+//! their overhead: they start and end. Preemption does not split a chunk in time: the used part of a chunk comes back
 //! at one instant. A chunk with an instant of its own begins where a job finds the VCPU idle, so that there are at most one
 //! more than jobs, and never more than the list has room for: so often chunks that come back start the VCPU. Each use of a chunk ends
 //! once, by the end of a job or by that of the chunk. If k of J jobs find the VCPU idle, there are at most k + 1 uses. The other J − k

@@ -170,8 +170,8 @@ impl Stage {
 
 impl Stream {
     /// Longest time through a server that handles one message in each `period` within `response`, for this stream and
-    /// `sharers` − 1 others alike. Alone, a stream only has to be slow enough. With others each must be so slow
-    /// that, late as it may be, no two of its messages fall into one busy period; else `None`.
+    /// `sharers` − 1 others alike. Returns `None` if the stream is too fast: with
+    /// other streams, two of its messages must never fall into one busy period.
     #[must_use]
     pub fn after_device(self, period: Time, sharers: u64, response: Time) -> Option<Time> {
         let ahead = sharers.checked_mul(self.burst)?;

@@ -11,7 +11,7 @@ use crate::thread::{NEVER, ThreadId, Time};
 
 /// Properties of a policy that the harness may assume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Promise {
+pub struct Properties {
     /// While a thread is ready, one runs (not so for policies with budgets).
     pub work_conserving: bool,
     /// A running thread may lose the processor while it is ready and has not yielded.
@@ -58,7 +58,7 @@ struct Life<P: Policy, F, const N: usize> {
 /// The policy breaks `promise` or a rule of every policy; the message names the rule.
 pub fn put_through<P: Policy, const N: usize>(
     policy: P,
-    promise: Promise,
+    properties: Properties,
     seed: u64,
     steps: usize,
     parameters: impl FnMut(&mut Random) -> P::Parameters,
@@ -73,7 +73,7 @@ pub fn put_through<P: Policy, const N: usize>(
     };
     for _ in 0..steps {
         life.step();
-        life.decide_and_run(promise);
+        life.decide_and_run(properties);
     }
 }
 
@@ -100,8 +100,8 @@ impl<P: Policy, F: FnMut(&mut Random) -> P::Parameters, const N: usize> Life<P, 
         let parameters = (self.parameters)(&mut self.random);
         match self.scheduler.add(parameters, self.now) {
             Ok(thread) => {
-                let known = core::mem::replace(&mut self.alive[thread.index()], true);
-                assert!(!known, "{thread:?} given twice");
+                let was_alive = core::mem::replace(&mut self.alive[thread.index()], true);
+                assert!(!was_alive, "{thread:?} given twice");
             }
             Err(_) => assert!(
                 self.alive.iter().all(|&alive| alive),
@@ -121,11 +121,15 @@ impl<P: Policy, F: FnMut(&mut Random) -> P::Parameters, const N: usize> Life<P, 
 
     fn change(&mut self, thread: ThreadId) {
         let parameters = (self.parameters)(&mut self.random);
-        let known = self
+        let is_changed = self
             .scheduler
             .set_parameters(thread, parameters, self.now)
             .is_ok();
-        assert_eq!(known, self.alive[thread.index()], "changing {thread:?}");
+        assert_eq!(
+            is_changed,
+            self.alive[thread.index()],
+            "changing {thread:?}"
+        );
     }
 
     fn block_current(&mut self) {
@@ -149,7 +153,7 @@ impl<P: Policy, F: FnMut(&mut Random) -> P::Parameters, const N: usize> Life<P, 
         self.alive[thread] && !self.scheduler.is_blocked(ThreadId(thread as u16))
     }
 
-    fn decide_and_run(&mut self, promise: Promise) {
+    fn decide_and_run(&mut self, properties: Properties) {
         let before = self.scheduler.current();
         let decision = self.scheduler.decide(self.now);
         assert_eq!(
@@ -164,7 +168,7 @@ impl<P: Policy, F: FnMut(&mut Random) -> P::Parameters, const N: usize> Life<P, 
             );
         }
         let ready = (0..N).any(|thread| self.is_ready(thread));
-        if promise.work_conserving {
+        if properties.work_conserving {
             assert_eq!(
                 decision.thread.is_some(),
                 ready,
@@ -173,7 +177,7 @@ impl<P: Policy, F: FnMut(&mut Random) -> P::Parameters, const N: usize> Life<P, 
         } else if ready && decision.thread.is_none() {
             assert!(decision.timer != NEVER, "a ready thread is forgotten");
         }
-        if let Some(thread) = before.filter(|_| !promise.preemptive && !self.yielded)
+        if let Some(thread) = before.filter(|_| !properties.preemptive && !self.yielded)
             && self.is_ready(thread.index())
         {
             assert_eq!(decision.thread, before, "{thread:?} was preempted");
@@ -199,11 +203,11 @@ mod tests {
     };
 
     const STEPS: usize = 20_000;
-    const CONSERVING: Promise = Promise {
+    const CONSERVING: Properties = Properties {
         work_conserving: true,
         preemptive: true,
     };
-    const BUDGETED: Promise = Promise {
+    const BUDGETED: Properties = Properties {
         work_conserving: false,
         preemptive: true,
     };
@@ -228,7 +232,7 @@ mod tests {
             );
             put_through::<_, 12>(
                 FixedPriority::<_, 12>::new(NonPreemptive),
-                Promise {
+                Properties {
                     preemptive: false,
                     ..CONSERVING
                 },
@@ -262,11 +266,11 @@ mod tests {
         for (name, seed) in Chosen::<12>::NAMES.into_iter().cycle().zip(1..60) {
             let mut policy = Chosen::<12>::new();
             assert!(policy.choose(name, 20), "{name}");
-            let promise = Promise {
+            let properties = Properties {
                 work_conserving: !["deferrable", "sporadic", "constant-bandwidth"].contains(&name),
                 preemptive: name != "non-preemptive",
             };
-            put_through::<_, 12>(policy, promise, seed, STEPS, |random| Task {
+            put_through::<_, 12>(policy, properties, seed, STEPS, |random| Task {
                 priority: random.below(5) as u8,
                 deadline: 1 + random.below(300),
                 budget: 1 + random.below(20),
@@ -305,13 +309,13 @@ mod tests {
                     Deferrable::new(limits, 0).expect("valid")
                 });
                 let polling = servers(background, |limits| Polling::new(limits, 0).expect("valid"));
-                let promise = Promise {
+                let properties = Properties {
                     work_conserving: background,
                     ..BUDGETED
                 };
-                put_through::<_, 12>(sporadic, promise, seed, STEPS, membership);
-                put_through::<_, 12>(deferrable, promise, seed, STEPS, membership);
-                put_through::<_, 12>(polling, promise, seed, STEPS, membership);
+                put_through::<_, 12>(sporadic, properties, seed, STEPS, membership);
+                put_through::<_, 12>(deferrable, properties, seed, STEPS, membership);
+                put_through::<_, 12>(polling, properties, seed, STEPS, membership);
             }
         }
     }
@@ -332,11 +336,11 @@ mod tests {
                 }
                 let tenth = Utilisation::ratio(1, 10).expect("valid");
                 policy.add_io(tenth, [40, 60], 0).expect("room");
-                let promise = Promise {
+                let properties = Properties {
                     work_conserving: background,
                     ..BUDGETED
                 };
-                put_through::<_, 12>(policy, promise, seed, STEPS, |random| {
+                put_through::<_, 12>(policy, properties, seed, STEPS, |random| {
                     let cause = ServerId(random.below(2) as u16);
                     let vcpu = [cause, ServerId(2)][random.below(2) as usize];
                     Binding { vcpu, cause }

@@ -12,10 +12,10 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
-pub mod alike;
 pub mod budget;
 pub mod harness;
 pub mod policy;
+pub mod policy_comparison;
 mod queue;
 mod replenishments;
 mod scheduler;

@@ -167,7 +167,7 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
     /// # Errors
     /// [`Refusal::NoSuchThread`].
     pub fn remove(&mut self, thread: ThreadId, now: Time) -> Result<(), Refusal> {
-        self.known(thread)?;
+        self.check_exists(thread)?;
         self.charge(now);
         if self.state(thread) == State::Ready {
             self.policy.block(thread, now);
@@ -189,7 +189,7 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
         parameters: P::Parameters,
         now: Time,
     ) -> Result<(), Refusal> {
-        self.known(thread)?;
+        self.check_exists(thread)?;
         self.charge(now);
         self.policy.set_parameters(thread, parameters, now)
     }
@@ -225,7 +225,7 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
         ceiling: Option<Priority>,
         now: Time,
     ) -> Result<(), Refusal> {
-        self.known(thread)?;
+        self.check_exists(thread)?;
         self.charge(now);
         self.policy.set_ceiling(thread, ceiling)
     }
@@ -362,7 +362,7 @@ impl<P: Policy, const N: usize> Scheduler<P, N> {
             .map_or(State::Absent, |record| record.state)
     }
 
-    fn known(&self, thread: ThreadId) -> Result<(), Refusal> {
+    fn check_exists(&self, thread: ThreadId) -> Result<(), Refusal> {
         match self.state(thread) {
             State::Absent => Err(Refusal::NoSuchThread),
             _ => Ok(()),

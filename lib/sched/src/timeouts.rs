@@ -126,11 +126,11 @@ impl<const N: usize, K: Copy + Ord> Timeouts<N, K> {
     }
 
     fn earlier_child(&self, place: usize) -> Option<usize> {
-        let (left, right) = (2 * place + 1, 2 * place + 2);
-        match (left < self.len, right < self.len) {
+        let (first, second) = (2 * place + 1, 2 * place + 2);
+        match (first < self.len, second < self.len) {
             (false, _) => None,
-            (true, true) if self.time_at(right) < self.time_at(left) => Some(right),
-            _ => Some(left),
+            (true, true) if self.time_at(second) < self.time_at(first) => Some(second),
+            _ => Some(first),
         }
     }
 }

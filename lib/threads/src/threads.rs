@@ -1,24 +1,25 @@
-//! Decisions become switches
+//! The threads of one core: their shared state, their parameters, their waits for time, notifications and each other
 #![expect(
     unsafe_code,
     reason = "scheduler state is shared under a lock; switches between threads"
 )]
 
+mod dispatch;
+mod lifecycle;
 mod locked;
 mod state;
 
-use crate::accounts::{Accounts, Funding};
+use crate::accounts::Accounts;
 use crate::events::Wish;
 use crate::held::HeldList;
 use crate::lock::Lock;
-use crate::meter::Meter;
-use crate::wait::{Progress, Transfer, WaitError, Waiters};
+use crate::run_time_meter::Meter;
+use crate::wait::{Progress, Transfer, Waiters};
 use crate::{Machine, NEVER, Time};
-use bulkhead_abi::dispatch::{EventKind, MAX_THREADS};
+use bulkhead_abi::dispatch::MAX_THREADS;
 use bulkhead_sched::policy::{Policy, Priority, ServerId};
 use bulkhead_sched::{Scheduler, ThreadId, Wakeup};
 use core::cell::UnsafeCell;
-use core::convert::Infallible;
 use core::marker::PhantomData;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
@@ -165,115 +166,6 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         }
     }
 
-    /// Makes the idle thread. Once, before [`Threads::run`].
-    ///
-    /// # Errors
-    /// The machine's refusal.
-    pub fn prepare(&self, maker: &mut M::Maker) -> Result<(), M::Error> {
-        let idle = M::make(maker, sleep::<M>, IDLE)?;
-        self.with(|state| state.idle = idle);
-        Ok(())
-    }
-
-    /// Makes a thread, ready to run; its index, which `entry` gets, too.
-    ///
-    /// # Errors
-    /// The policy's refusal of the parameters as [`Machine::REFUSED`], or the machine's.
-    pub fn spawn(
-        &self,
-        maker: &mut M::Maker,
-        entry: extern "C" fn(u64) -> !,
-        parameters: P::Parameters,
-    ) -> Result<u64, M::Error> {
-        let now = M::now();
-        let thread = self
-            .with(|state| state.scheduler.add(parameters, now))
-            .map_err(|_| M::REFUSED)?;
-        let index = index_of(thread);
-        let name = match M::make(maker, entry, index) {
-            Ok(name) => name,
-            Err(error) => {
-                let _was_there = self.with(|state| state.scheduler.remove(thread, now));
-                return Err(error);
-            }
-        };
-        self.with(|state| {
-            if let Some(place) = state.names.get_mut(thread.index()) {
-                *place = name;
-            }
-            state.scheduler.wakeup(thread, now);
-        });
-        Ok(index)
-    }
-
-    /// Takes over a thread that another component made, under this scheduler at `index`, which is free or the
-    /// index of a faulted thread; the thread is ready to run.
-    ///
-    /// # Errors
-    /// The policy's refusal, or an index that is taken, as [`Machine::REFUSED`].
-    pub fn adopt(&self, index: u64, name: u64, parameters: P::Parameters) -> Result<(), M::Error> {
-        self.adopt_blocked(index, name, parameters)?;
-        self.release(index);
-        Ok(())
-    }
-
-    /// Does so with a thread that begins when it is woken.
-    ///
-    /// # Errors
-    /// As for [`Self::adopt`].
-    pub fn adopt_blocked(
-        &self,
-        index: u64,
-        name: u64,
-        parameters: P::Parameters,
-    ) -> Result<(), M::Error> {
-        let now = M::now();
-        self.with(|state| {
-            let thread = thread_of(index);
-            let added = state.scheduler.insert(thread, parameters, now);
-            added.map_err(|_| M::REFUSED)?;
-            if let Some(place) = state.names.get_mut(thread.index()) {
-                *place = name;
-            }
-            // What is known of the one that faulted is not this one's.
-            *state.wait(thread) = Wait::none();
-            state.outside.remove(thread);
-            state.meter.clear(index);
-            Ok(())
-        })
-    }
-
-    /// Removes a thread that is blocked: it does not run again, and its index is free. Returns false if it is not blocked. A
-    /// blocked thread neither holds the lock nor waits for it, so that it can be taken apart wherever it is.
-    pub fn remove_blocked(&self, index: u64) -> bool {
-        let now = M::now();
-        self.with(|state| {
-            let thread = thread_of(index);
-            let is_blocked = state.scheduler.is_blocked(thread);
-            is_blocked && state.scheduler.remove(thread, now).is_ok()
-        })
-    }
-
-    /// Returns whether there is a thread of that index.
-    pub fn has(&self, index: u64) -> bool {
-        self.with(|state| state.scheduler.has(thread_of(index)))
-    }
-
-    /// Runs threads for ever. Reports each thread that faulted ([`EventKind::Faulted`]) and does not run
-    /// again, or used up its budget ([`EventKind::Expired`]), by its index and its name in the machine.
-    /// Called by thread 0.
-    pub fn run_telling(&self, mut tell: impl FnMut(u64, u64, EventKind)) -> ! {
-        loop {
-            let Some((decided, name)) = self.decide(NEVER, true) else {
-                while let Some((index, name, kind)) = self.with(State::take_stopped::<M>) {
-                    tell(index, name, kind);
-                }
-                continue;
-            };
-            let _decided_again = decided.dispatch::<M>(name, Some(decided.timer));
-        }
-    }
-
     /// Changes a thread's parameters, then runs the thread that the policy picks. Returns false if the policy refuses them.
     pub fn set_parameters(&self, index: u64, parameters: P::Parameters) -> bool {
         let caller = own_index::<M>();
@@ -318,119 +210,8 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         self.with(|state| state.name_of(index, M::scheduler_thread()))
     }
 
-    /// Ends the calling thread: it never runs again, nor is its place used again.
-    pub fn exit(&self) -> ! {
-        loop {
-            self.block(NEVER);
-        }
-    }
-
-    /// Ends a thread, the calling one, too: it never runs again, and its place is free for [`Self::adopt`] once the machine's
-    /// thread is renewed. Its wait ends, its robust mutexes are released, and other mutexes with attributes stay locked for
-    /// good. Returns false if there is no such thread.
-    pub fn end(&self, index: u64) -> bool {
-        let caller = own_index::<M>();
-        self.take(caller);
-        let state = self.state_locked();
-        state.settle::<M>();
-        let thread = thread_of(index);
-        if !state.scheduler.has(thread) {
-            self.give_back(caller);
-            return false;
-        }
-        state.withdraw(thread);
-        state.abandon_mutexes::<M>(thread);
-        state.suspended.remove(thread);
-        state.outside.remove(thread);
-        let wait = core::mem::replace(state.wait(thread), Wait::none());
-        let _was_there = state.scheduler.remove(thread, M::now());
-        if index != caller {
-            M::retire(state.name(thread));
-        }
-        for joiner in wait.joiners.iter() {
-            // The set was replaced above.
-            state.wait(joiner).progress = Progress::Granted;
-            state.rouse::<M>(joiner);
-        }
-        self.run_others(caller);
-        true
-    }
-
-    /// Begins a thread that was adopted, without running it at once: for thread 0 before it runs threads.
-    pub fn release(&self, index: u64) {
-        let now = M::now();
-        self.with(|state| state.scheduler.wakeup(thread_of(index), now));
-    }
-
-    /// Stops the machine's thread at an index after the thread there has ended itself.
-    pub fn retire(&self, index: u64) {
-        self.with(|state| {
-            let thread = thread_of(index);
-            if !state.scheduler.has(thread) {
-                M::retire(state.name(thread));
-            }
-        });
-    }
-
-    /// Waits for the end of a thread, until `until`. A thread that has ended has left its index without a thread.
-    ///
-    /// # Errors
-    /// [`WaitError::TimedOut`].
-    pub fn join(&self, index: u64, until: Time) -> Result<(), WaitError> {
-        let caller = own_index::<M>();
-        self.take(caller);
-        let state = self.state_locked();
-        let thread = thread_of(index);
-        let joined = match state.scheduler.has(thread) {
-            false => Ok(()),
-            true if until == 0 => Err(WaitError::TimedOut),
-            true => {
-                let joiners = &raw const state.wait(thread).joiners;
-                // SAFETY: the state of a thread has its place for good.
-                let joiners = unsafe { &*joiners };
-                self.wait_in(caller, joiners, until)
-            }
-        };
-        self.give_back(caller);
-        joined
-    }
-
-    /// Stops a thread, the calling one, too, until it is resumed. A wait of its for an object continues meanwhile. Returns
-    /// false if there is no such thread.
-    pub fn suspend(&self, index: u64) -> bool {
-        let caller = own_index::<M>();
-        self.take(caller);
-        let state = self.state_locked();
-        state.settle::<M>();
-        let thread = thread_of(index);
-        let is_there = state.scheduler.has(thread);
-        if is_there {
-            state.suspended.insert(thread);
-            state.scheduler.suspend(thread, M::now());
-        }
-        self.run_others(caller);
-        is_there
-    }
-
-    /// Continues a suspended thread. Returns false if it is not suspended.
-    pub fn resume(&self, index: u64) -> bool {
-        let caller = own_index::<M>();
-        self.take(caller);
-        let state = self.state_locked();
-        state.settle::<M>();
-        let thread = thread_of(index);
-        let was_suspended = state.suspended.contains(thread);
-        if was_suspended {
-            state.suspended.remove(thread);
-            // A thread that waits looks whether it still has to.
-            state.scheduler.wakeup(thread, M::now());
-        }
-        self.run_others(caller);
-        was_suspended
-    }
-
-    /// Raises the calling thread to a priority at which it is not preempted by those of lower and equal priority, or ends
-    /// that. Returns false if the policy has no ceilings.
+    /// Sets the calling thread's priority ceiling: threads of lower or equal priority do not preempt it. `None` removes the
+    /// ceiling. Returns false if the policy has no ceilings.
     pub fn set_ceiling(&self, ceiling: Option<Priority>) -> bool {
         let caller = own_index::<M>();
         self.take(caller);
@@ -445,97 +226,10 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         set
     }
 
-    /// State of a thread; `None` if there is none.
-    pub fn condition(&self, index: u64) -> Option<Condition> {
-        let caller = own_index::<M>();
-        if index == caller {
-            return Some(Condition::Running);
-        }
-        self.with(|state| {
-            let thread = thread_of(index);
-            let waits = state.scheduler.is_blocked(thread) || !state.wants(thread).is_null();
-            state.scheduler.has(thread).then_some(match waits {
-                true => Condition::Blocked,
-                false => Condition::Ready,
-            })
-        })
-    }
-
     /// Time for which a thread has run, with interrupts of the kernel in the meantime, where [`Machine::IS_METERED`]; index 0 is
     /// the scheduler's own thread, and an index that no thread has is idle time.
     pub fn run_time(&self, index: u64) -> Time {
         self.with(|state| state.meter.run_time(index, M::now()))
-    }
-
-    /// Runs threads until none is ready any more and none ever will be, or `until` has come. Called by
-    /// thread 0.
-    pub fn run(&self, until: Time) {
-        while M::now() < until {
-            let Some((decided, name)) = self.decide(until, false) else {
-                self.tell_of_faults();
-                continue;
-            };
-            let ends = decided.thread.is_none() && decided.timer == NEVER;
-            if ends && self.with(|state| state.listeners == 0) {
-                return;
-            }
-            // Refused as stale: decide again.
-            let _decided_again = decided.dispatch::<M>(name, Some(decided.timer));
-        }
-    }
-
-    /// Runs the threads of a subsystem: where none is ready, `wait` is called, which returns when
-    /// something happened, or with its refusal, which is answered. Time-outs that come in the meantime
-    /// are observed then.
-    ///
-    /// # Errors
-    /// The refusal of `wait`.
-    pub fn run_waiting<E>(&self, mut wait: impl FnMut() -> Result<(), E>) -> Result<Infallible, E> {
-        loop {
-            let Some((decided, name)) = self.decide(NEVER, false) else {
-                self.tell_of_faults();
-                continue;
-            };
-            if decided.thread.is_none() {
-                wait()?;
-                continue;
-            }
-            let _decided_again = decided.dispatch::<M>(name, Some(decided.timer));
-        }
-    }
-
-    fn tell_of_faults(&self) {
-        while let Some((index, name, kind)) = self.with(State::take_stopped::<M>) {
-            if kind == EventKind::Faulted {
-                M::faulted(index, name);
-            }
-        }
-    }
-
-    /// Makes thread 0's decision, with its timer at most at `until`, and returns the name of the next thread. Returns
-    /// `None` if a report is due first; exhausted budgets count as reports only with `expired`, because no budget pays for them.
-    fn decide(&self, until: Time, expired: bool) -> Option<(Decided, u64)> {
-        let caller = own_index::<M>();
-        loop {
-            self.take(caller);
-            let state = self.state_locked();
-            state.settle::<M>();
-            state.hear::<M>();
-            if !state.is_told_all(expired) {
-                self.hand_back(caller);
-                return None;
-            }
-            let mut decided = state.decide_settled::<M>();
-            decided.timer = decided.timer.min(until);
-            state.note_armed(&self.lock, decided.timer, decided.epoch);
-            let idle = state.idle;
-            state.meter::<M>(decided.thread.map_or(IDLE, index_of));
-            let name = decided.thread.map_or(idle, |thread| state.name(thread));
-            // A thread that waited for the lock may have decided otherwise; this decision is then stale.
-            if !self.hand_back(caller) {
-                return Some((decided, name));
-            }
-        }
     }
 
     /// Waits for notifications of the calling thread, of which `receive` is the receiving side; how
@@ -689,82 +383,6 @@ impl<M: Machine, P: Policy, const N: usize> Threads<M, P, N> {
         state.settle::<M>();
         state.scheduler.yield_now(thread_of(caller), M::now());
         self.reschedule_settled(caller);
-    }
-
-    /// Runs the thread that the policy picks. The lock is held, and released.
-    pub(crate) fn reschedule(&self, caller: u64) {
-        self.run_picked(caller, false);
-    }
-
-    /// Does so, unless the caller is the scheduler's own thread, which runs the others when it is done. The lock is held, and
-    /// released.
-    pub(crate) fn run_others(&self, caller: u64) {
-        match caller {
-            OWN => self.give_back(caller),
-            _ => self.reschedule(caller),
-        }
-    }
-
-    /// Does so where the thread on an account has been charged.
-    fn reschedule_settled(&self, caller: u64) {
-        self.run_picked(caller, true);
-    }
-
-    fn run_picked(&self, caller: u64, is_settled: bool) {
-        let mut is_settled = is_settled;
-        loop {
-            let state = self.state_locked();
-            let decided = match core::mem::take(&mut is_settled) {
-                true => state.decide_settled::<M>(),
-                false => state.decide::<M>(),
-            };
-            let Decided {
-                thread,
-                timer,
-                epoch,
-                ..
-            } = decided;
-            let next = thread.map_or(OWN, index_of);
-            let name = thread.map_or(M::scheduler_thread(), |thread| state.name(thread));
-            state.meter::<M>(next);
-            let sooner = state.is_sooner(timer, epoch);
-            if sooner {
-                state.note_armed(&self.lock, timer, epoch);
-            }
-            if self.hand_back(caller) {
-                // Another thread decided in the meantime; this decision is stale.
-                self.take(caller);
-                continue;
-            }
-            let done = if sooner || decided.funding.time != M::SAME_TIME {
-                // The kernel keeps the time-out; to dispatch oneself is to set it, and the time, alone.
-                decided.dispatch::<M>(name, sooner.then_some(timer))
-            } else {
-                next == caller || self.switch_to(caller, next, name, epoch)
-            };
-            if done {
-                return;
-            }
-            self.take(caller);
-        }
-    }
-}
-
-/// A decision, ready to be dispatched.
-struct Decided {
-    thread: Option<ThreadId>,
-    timer: Time,
-    funding: Funding,
-    /// In which it was made.
-    epoch: u64,
-}
-
-impl Decided {
-    /// Has the kernel run the decided thread, of that name. Returns whether it did.
-    #[inline(always)]
-    fn dispatch<M: Machine>(&self, name: u64, timeout: Option<Time>) -> bool {
-        let Funding { time, moved, .. } = self.funding;
-        M::dispatch(name, time, timeout, self.epoch, moved)
     }
 }
 

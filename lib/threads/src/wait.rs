@@ -1,7 +1,7 @@
 //! Threads that wait for one thing
 //!
 //! A set of threads, accessed under the scheduler's lock. The granting thread removes a waiter from the set, and the
-//! waiter's own state says how its wait ended, so that a waiter whose object was deleted never looks at the object again.
+//! waiter's own state says how its wait ended. A deletion ends all waits, so that no waiter accesses a deleted object.
 #![expect(
     unsafe_code,
     reason = "a waiting thread names the set in which it waits"

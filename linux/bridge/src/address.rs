@@ -29,12 +29,12 @@ impl Address {
 
     /// Checks that messages of the channel and of the endpoint have the same form.
     pub(crate) fn check(&self, channel: &Channel) -> Result<(), Error> {
-        let described = channel.description();
+        let description = channel.description();
         match self.topic() {
-            Some(topic) if !topic.fits(described.message_bytes) => Err(Error::Unfit {
-                channel: described.name.clone(),
+            Some(topic) if !topic.fits(description.message_bytes) => Err(Error::Unfit {
+                channel: description.name.clone(),
                 topic: self.to_string(),
-                given: described.message_bytes,
+                given: description.message_bytes,
             }),
             _ => Ok(()),
         }

@@ -28,7 +28,7 @@ pub struct Bridge {
     _tokens: Vec<LivelinessToken>,
     connect: Vec<String>,
     /// Status sources, each with its last line.
-    told: Vec<(Teller, String)>,
+    status_lines: Vec<(Teller, String)>,
 }
 
 /// Returns the status line of an endpoint.
@@ -52,12 +52,13 @@ impl Bridge {
             .map(|one| Ok((one, open(&one.channel, Role::Writer)?)));
         let imports: Vec<_> = imports.collect::<Result<_, Error>>()?;
         let session = session::open(config)?;
-        let (mut runs, mut told): (Vec<Box<dyn FnOnce() + Send>>, Vec<_>) = Default::default();
+        let (mut runs, mut status_lines): (Vec<Box<dyn FnOnce() + Send>>, Vec<_>) =
+            Default::default();
         for (import, channel) in imports {
             let counts = Arc::new(Imported::default());
             let importer = Importer::new(&session, import, channel, Arc::clone(&counts))?;
             runs.push(Box::new(|| importer.run()));
-            told.push((
+            status_lines.push((
                 teller(
                     format!("import {} into {}", import.endpoint, import.channel),
                     counts,
@@ -70,7 +71,7 @@ impl Bridge {
             let counts = Arc::new(Exported::default());
             let exporter = Exporter::new(&session, export, channel, start, Arc::clone(&counts))?;
             runs.push(Box::new(|| exporter.run()));
-            told.push((
+            status_lines.push((
                 teller(
                     format!("export {} as {}", export.channel, export.endpoint),
                     counts,
@@ -86,22 +87,22 @@ impl Bridge {
             session,
             _tokens: tokens,
             connect: config.connect.clone(),
-            told,
+            status_lines,
         })
     }
 
     /// Prints the peers, and every changed status once per period. Never returns.
     pub fn run(mut self, period: Duration) -> ! {
         self.tell();
-        let (began, mut told) = (Instant::now(), Instant::now());
-        let mut known = 0;
+        let (began, mut reported) = (Instant::now(), Instant::now());
+        let mut connected = 0;
         let mut alone = !self.connect.is_empty();
         loop {
             thread::sleep(LOOK.min(period));
             let others = session::others(&self.session);
-            if others != known {
+            if others != connected {
                 say(format_args!("{others} others are connected"));
-                (known, alone) = (others, false);
+                (connected, alone) = (others, false);
             }
             if alone && began.elapsed() > ALONE {
                 alone = false;
@@ -110,15 +111,15 @@ impl Bridge {
                     "nobody answers at {places}; it is tried again until somebody does"
                 ));
             }
-            if told.elapsed() >= period {
-                told += period;
+            if reported.elapsed() >= period {
+                reported += period;
                 self.tell();
             }
         }
     }
 
     fn tell(&mut self) {
-        for (teller, last) in &mut self.told {
+        for (teller, last) in &mut self.status_lines {
             let line = teller();
             if line != *last {
                 say(format_args!("{line}"));
@@ -144,13 +145,13 @@ fn open(
     role: Role,
 ) -> Result<Channel, Error> {
     if let Some(file) = config.channels.iter().find(|one| one.name == name) {
-        return Ok(Channel::over_file(&file.file, described(file, role))?);
+        return Ok(Channel::over_file(&file.file, description_of(file, role))?);
     }
     let none = || bulkhead_linux::Error::NoChannel(name.to_owned());
     Ok(partition.ok_or_else(none)?.channel(name)?)
 }
 
-fn described(file: &FileChannel, role: Role) -> Description {
+fn description_of(file: &FileChannel, role: Role) -> Description {
     Description {
         name: file.name.clone(),
         peer: String::new(),

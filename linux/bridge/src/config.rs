@@ -140,12 +140,12 @@ impl Config {
     pub fn parse(text: &str) -> Result<Self, Error> {
         let mut config = Self::default();
         for (index, line) in text.lines().enumerate() {
-            let said = line.split('#').next().unwrap_or_default().trim();
-            if !said.is_empty() {
-                let words = said.split_ascii_whitespace();
+            let content = line.split('#').next().unwrap_or_default().trim();
+            if !content.is_empty() {
+                let words = content.split_ascii_whitespace();
                 config.line(Line {
                     number: index + 1,
-                    text: said,
+                    text: content,
                     words,
                 })?;
             }
@@ -263,10 +263,10 @@ fn node(line: &mut Line<'_>) -> Result<String, Error> {
 fn channel(line: &mut Line<'_>) -> Result<FileChannel, Error> {
     let name = line.word("channel")?;
     let kind = line.word("channel")?;
-    let known = KINDS.iter().find(|(name, _)| *name == kind);
+    let found = KINDS.iter().find(|(name, _)| *name == kind);
     Ok(FileChannel {
         name,
-        kind: known
+        kind: found
             .ok_or_else(|| line.wrong("the kind is unknown", "channel"))?
             .1,
         bytes: line.number("channel")?,

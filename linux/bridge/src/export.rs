@@ -29,7 +29,7 @@ pub(crate) struct Exporter {
     address: Address,
     start: u64,
     /// Tells it from others of the same start.
-    own: u64,
+    instance: u64,
     counts: Arc<Exported>,
     /// The last look that found nothing new, so that what is found later was written later.
     empty: Option<Instant>,
@@ -63,7 +63,7 @@ impl Exporter {
         Ok(Self {
             reader,
             publisher: publisher.map_err(declare)?,
-            own: own_number(&export.channel),
+            instance: own_number(&export.channel),
             address: export.endpoint.clone(),
             channel,
             start,
@@ -141,8 +141,11 @@ impl Exporter {
             }
             Address::Topic(topic) => match topic.published(message) {
                 Some(payload) => {
-                    let who = [self.start, self.own];
-                    (Cow::Owned(payload), topic::beside(number, age, who))
+                    let who = [self.start, self.instance];
+                    (
+                        Cow::Owned(payload),
+                        topic::encode_attachment(number, age, who),
+                    )
                 }
                 None => return,
             },

@@ -7,7 +7,7 @@
 //! for other readers.
 
 use crate::count::{Imported, count, say};
-use crate::spaced::Spaced;
+use crate::pacing::Spaced;
 use crate::value::{self, Entering, Value};
 use crate::{Arrival, Attachment, Error, Import, Watch};
 use bulkhead_linux::{BytesWriter, Channel, Kind, ticks};
@@ -88,7 +88,9 @@ impl Importer {
             writer,
             next: next.map_err(declare)?,
             watch: Watch::new(import.max_age, Instant::now()),
-            spaced: import.stage.map(|apart| Spaced::new(apart, kind, ticks())),
+            spaced: import
+                .stage
+                .map(|distance| Spaced::new(distance, kind, ticks())),
             import: import.clone(),
             channel,
             counts,
@@ -103,8 +105,8 @@ impl Importer {
             .import
             .max_age
             .map_or(TICK, |age| (age / 4).clamp(Duration::from_millis(1), TICK));
-        while let Ok(came) = (self.next)(self.patience(tick)) {
-            if let Some(sample) = came {
+        while let Ok(received) = (self.next)(self.patience(tick)) {
+            if let Some(sample) = received {
                 self.take(&sample);
             }
             self.enter();
@@ -151,8 +153,8 @@ impl Importer {
     fn take_for_stage(&mut self, value: &Value<'_>) -> Option<()> {
         let limited = self.import.max_age.is_some();
         let entering = value::entering(&value.payload, value.attachment.is_some(), limited)?;
-        let wanted = value.attachment.is_none_or(|one| self.is_wanted(one));
-        if let (Entering::Data(data), true, Some(spaced)) = (entering, wanted, &mut self.spaced) {
+        let is_new = value.attachment.is_none_or(|one| self.is_wanted(one));
+        if let (Entering::Data(data), true, Some(spaced)) = (entering, is_new, &mut self.spaced) {
             self.counts.dropped.fetch_add(spaced.add(data), Relaxed);
         }
         Some(())

@@ -16,10 +16,10 @@ mod export;
 mod import;
 mod name;
 mod session;
-mod spaced;
+mod pacing;
 mod topic;
 mod value;
-mod watch;
+mod freshness;
 
 pub use address::Address;
 pub use attachment::Attachment;
@@ -28,4 +28,4 @@ pub use config::{Config, Export, FileChannel, Import};
 pub use error::Error;
 pub use name::Name;
 pub use topic::Topic;
-pub use watch::{Arrival, Watch};
+pub use freshness::{Arrival, Watch};

@@ -20,18 +20,18 @@ const REPORT: Duration = Duration::from_secs(1);
 
 /// Command line.
 #[derive(Default)]
-struct Asked {
+struct Options {
     file: Option<String>,
     report: Option<Duration>,
 }
 
 fn main() -> ExitCode {
-    let Some(asked) = read(std::env::args().skip(1)) else {
+    let Some(options) = read(std::env::args().skip(1)) else {
         println!("{HELP}");
         return ExitCode::FAILURE;
     };
-    match start(&asked) {
-        Ok(bridge) => bridge.run(asked.report.unwrap_or(REPORT)),
+    match start(&options) {
+        Ok(bridge) => bridge.run(options.report.unwrap_or(REPORT)),
         Err(error) => {
             println!("bridge: {error}");
             ExitCode::FAILURE
@@ -40,24 +40,24 @@ fn main() -> ExitCode {
 }
 
 /// Nothing where it is not understood.
-fn read(mut words: impl Iterator<Item = String>) -> Option<Asked> {
-    let mut asked = Asked::default();
+fn read(mut words: impl Iterator<Item = String>) -> Option<Options> {
+    let mut options = Options::default();
     while let Some(word) = words.next() {
         match word.as_str() {
             "--report" => {
                 let ms = words.next()?.parse().ok().filter(|&ms: &u64| ms > 0)?;
-                asked.report = Some(Duration::from_millis(ms));
+                options.report = Some(Duration::from_millis(ms));
             }
-            _ if asked.file.is_none() && !word.starts_with('-') => asked.file = Some(word),
+            _ if options.file.is_none() && !word.starts_with('-') => options.file = Some(word),
             _ => return None,
         }
     }
-    Some(asked)
+    Some(options)
 }
 
-fn start(asked: &Asked) -> Result<Bridge, Error> {
+fn start(options: &Options) -> Result<Bridge, Error> {
     let partition = Partition::open();
-    match &asked.file {
+    match &options.file {
         Some(file) => Bridge::start(&Config::of_file(Path::new(file))?, partition.ok().as_ref()),
         None => {
             let partition = partition?;

@@ -22,7 +22,7 @@ pub(crate) fn open(config: &Config) -> Result<Session, Error> {
     for place in config.listen.iter().chain(&config.connect) {
         check(place)?;
     }
-    let session = zenoh::open(described(config)?).wait();
+    let session = zenoh::open(zenoh_config(config)?).wait();
     session.map_err(|why| match config.listen.as_slice() {
         [] => Error::Session(why.to_string()),
         places => Error::Listen {
@@ -50,7 +50,7 @@ fn check(place: &str) -> Result<(), Error> {
     Ok(())
 }
 
-fn described(config: &Config) -> Result<zenoh::Config, Error> {
+fn zenoh_config(config: &Config) -> Result<zenoh::Config, Error> {
     let list = |places: &[String]| {
         let quoted: Vec<_> = places.iter().map(|place| format!("{place:?}")).collect();
         format!("[{}]", quoted.join(","))
@@ -68,12 +68,12 @@ fn described(config: &Config) -> Result<zenoh::Config, Error> {
         ("scouting/gossip/enabled", "false".into()),
         ("transport/link/tx/lease", LEASE_MS.to_string()),
     ];
-    let mut described = zenoh::Config::default();
+    let mut settings = zenoh::Config::default();
     for (key, value) in words {
-        let set = described.insert_json5(key, &value);
+        let set = settings.insert_json5(key, &value);
         set.map_err(|error| Error::Session(format!("{key}: {error}")))?;
     }
-    Ok(described)
+    Ok(settings)
 }
 
 /// Says to nodes of ROS 2 what is here of theirs, for as long as the tokens are.

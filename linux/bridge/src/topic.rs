@@ -157,7 +157,7 @@ pub(crate) fn is_meant(word: &str) -> bool {
 }
 
 /// Encodes the attachment of a message: its number, its creation by this machine's calendar, and its publisher.
-pub(crate) fn beside(number: u64, age: Option<Duration>, who: [u64; 2]) -> Vec<u8> {
+pub(crate) fn encode_attachment(number: u64, age: Option<Duration>, who: [u64; 2]) -> Vec<u8> {
     let at = SystemTime::now().checked_sub(age.unwrap_or_default());
     let at = at.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
     let at = at.unwrap_or_default().as_nanos();
@@ -170,7 +170,7 @@ pub(crate) fn beside(number: u64, age: Option<Duration>, who: [u64; 2]) -> Vec<u
 }
 
 /// Decodes the attachment of a received message: its publisher and number. Its time is another machine's and is ignored, so the age is zero.
-pub(crate) fn said(bytes: &[u8]) -> Option<Attachment> {
+pub(crate) fn decode_attachment(bytes: &[u8]) -> Option<Attachment> {
     let (words, identity) = bytes.split_at_checked(2 * WORD)?;
     let (length, identity) = identity.split_first()?;
     if usize::from(*length) != IDENTITY || identity.len() != IDENTITY {
@@ -187,7 +187,7 @@ pub(crate) fn said(bytes: &[u8]) -> Option<Attachment> {
 
 #[cfg(test)]
 mod tests {
-    use super::{HEADER, Part, Topic, beside, said};
+    use super::{HEADER, Part, Topic, decode_attachment, encode_attachment};
     use bulkhead_stages::message::{Entry, Message};
     use std::time::Duration;
     use zerocopy::IntoBytes;
@@ -285,17 +285,23 @@ mod tests {
 
     #[test]
     fn partition_and_number_are_named() {
-        let bytes = beside(41, Some(Duration::from_secs(1)), [5, 6]);
+        let bytes = encode_attachment(41, Some(Duration::from_secs(1)), [5, 6]);
         assert_eq!(bytes.len(), 33);
-        let one = said(&bytes).expect("it says");
+        let one = decode_attachment(&bytes).expect("it says");
         assert_eq!((one.number, one.age), (42, Some(Duration::ZERO)));
         assert_ne!(
             one.start,
-            said(&beside(41, None, [6, 5])).expect("it says").start
+            decode_attachment(&encode_attachment(41, None, [6, 5]))
+                .expect("it says")
+                .start
         );
         for length in (0..=64).filter(|length| *length != 33) {
-            assert_eq!(said(&vec![16; length]), None);
+            assert_eq!(decode_attachment(&vec![16; length]), None);
         }
-        assert_eq!(said(&[255; 33]), None, "no number is after the last");
+        assert_eq!(
+            decode_attachment(&[255; 33]),
+            None,
+            "no number is after the last"
+        );
     }
 }

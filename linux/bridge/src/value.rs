@@ -33,7 +33,7 @@ pub(crate) fn of(sample: &Sample) -> Option<Value<'_>> {
 
 /// Decodes a sample of a topic, filled up to the given number of bytes.
 pub(crate) fn of_topic<'s>(sample: &'s Sample, topic: &Topic, room: usize) -> Option<Value<'s>> {
-    let attachment = topic::said(&sample.attachment()?.to_bytes())?;
+    let attachment = topic::decode_attachment(&sample.attachment()?.to_bytes())?;
     let message = topic.heard(&sample.payload().to_bytes(), room)?;
     (sample.kind() == SampleKind::Put).then_some(Value {
         payload: Cow::Owned(message),

@@ -16,12 +16,12 @@
 //! dropping a channel that is mapped on demand, and [`Partition::control`].
 
 mod attributes;
-mod bell;
 mod bytes;
 mod can;
 mod channel;
 mod clock;
 mod deadline;
+mod device_wakeup;
 mod error;
 mod link;
 mod map;
@@ -34,7 +34,6 @@ mod fake;
 #[cfg(test)]
 mod tests;
 
-pub use bell::Bell;
 pub use bulkhead_abi::can::Frame;
 pub use bulkhead_abi::status::LinkState;
 pub use bytes::{BytesReader, BytesWriter};
@@ -42,6 +41,7 @@ pub use can::{Can, CanReader, Stamped, can_at, can_is_on_bus, can_serve_on};
 pub use channel::{Channel, Description, Kind, Role};
 pub use clock::{frequency_hz, ticks};
 pub use deadline::{cut_exactly, keep_to_core, lock_memory, reserve, used_ns};
+pub use device_wakeup::Bell;
 pub use error::Error;
 pub use link::{Link, Peer};
 pub use messages::{Message, Received, Receiver, Sender};

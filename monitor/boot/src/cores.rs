@@ -162,7 +162,10 @@ pub(crate) fn finish(
 
 fn fill_identity(core: &CoreConfig, vtcr: u64) {
     let place = states::core_place(core) + offset_of!(Core, identity) as u64;
-    memory::place(place, identity::shown(&identification::read(), vtcr));
+    memory::place(
+        place,
+        identity::guest_registers(&identification::read(), vtcr),
+    );
 }
 
 /// Finds the priority mask by trying: it has to let the EL2 timer's interrupt through. With two security states the

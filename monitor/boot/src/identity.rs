@@ -37,7 +37,10 @@ const ROWS: [Row; 11] = [
 ];
 
 /// The table of the core's state, from the registers as they are.
-pub(crate) fn shown(registers: &[[u64; 8]; 7], vtcr: u64) -> [AtomicU64; IDENTITY_REGISTERS] {
+pub(crate) fn guest_registers(
+    registers: &[[u64; 8]; 7],
+    vtcr: u64,
+) -> [AtomicU64; IDENTITY_REGISTERS] {
     let value = |index| match index {
         MEMORY_MODEL => limit(filter(registers, index), 0, physical_range(vtcr)),
         _ => filter(registers, index),

@@ -57,13 +57,13 @@ pub(crate) fn place<T>(pa: u64, value: T) -> &'static T {
 }
 
 /// Returns a reference to a value before [`place`] writes it, for states that refer to each other.
-pub(crate) fn promise<T>(pa: u64) -> &'static T {
+pub(crate) fn forward_reference<T>(pa: u64) -> &'static T {
     // SAFETY: not read before the state is placed, which happens before any core uses it.
     unsafe { &*with_exposed_provenance::<T>(pa as usize) }
 }
 
 /// Returns a reference to a list of values before they are written.
-pub(crate) fn promise_list<T>(pa: u64, count: usize) -> &'static [T] {
+pub(crate) fn forward_list<T>(pa: u64, count: usize) -> &'static [T] {
     // SAFETY: as above; the elements have been placed one after the other.
     unsafe { from_raw_parts(with_exposed_provenance(pa as usize), count) }
 }

@@ -115,7 +115,7 @@ pub(crate) fn hcr(partition: u32, features: Features) -> u64 {
     ];
     optional
         .iter()
-        .filter(|(wanted, _)| *wanted)
+        .filter(|(is_set, _)| *is_set)
         .fold(always, |bits, (_, bit)| bits | bit)
 }
 

@@ -115,8 +115,8 @@ fn partition_state(
     Ok(Partition {
         config,
         cores: cores_of(configuration, index, config)?,
-        link: memory::promise(config.link_pa),
-        status: memory::promise(config.status_pa),
+        link: memory::forward_reference(config.link_pa),
+        status: memory::forward_reference(config.status_pa),
         images: [
             Image {
                 segments: configuration.slice(config.segments, "segments")?,
@@ -153,13 +153,13 @@ fn partition_state(
 
 /// Decodes an action of the configuration; an unknown value gives the safest action.
 fn action(byte: u8) -> Action {
-    let known = [
+    let actions = [
         Action::Inject,
         Action::Restart,
         Action::Alternate,
         Action::Failover,
     ];
-    known
+    actions
         .into_iter()
         .find(|action| *action as u8 == byte)
         .unwrap_or(Action::Halt)
@@ -200,13 +200,13 @@ fn cores_of(
     let mut count = 0;
     for (rank, place) in (0..config.cores.count_ones()).zip(list_places(config, CORE_LIST)) {
         let core = of_rank(rank).ok_or(INCOMPLETE)?;
-        memory::place(place, memory::promise::<Core>(core_place(core)));
+        memory::place(place, memory::forward_reference::<Core>(core_place(core)));
         count += 1;
     }
     if count == 0 {
         return Err(INCOMPLETE);
     }
-    Ok(memory::promise_list(config.state_pa + CORE_LIST, count))
+    Ok(memory::forward_list(config.state_pa + CORE_LIST, count))
 }
 
 /// Lists in a partition's state page.
@@ -227,9 +227,12 @@ fn partition_list(configuration: Configuration) -> Result<&'static [&'static Par
         return Ok(&[]);
     };
     for (partition, place) in partitions.iter().zip(list_places(first, PARTITION_LIST)) {
-        memory::place(place, memory::promise::<Partition>(partition.state_pa));
+        memory::place(
+            place,
+            memory::forward_reference::<Partition>(partition.state_pa),
+        );
     }
-    Ok(memory::promise_list(
+    Ok(memory::forward_list(
         first.state_pa + PARTITION_LIST,
         partitions.len(),
     ))
@@ -243,7 +246,7 @@ fn state_of(
         return Ok(None);
     }
     match configuration.partitions()?.get(index as usize) {
-        Some(partition) => Ok(Some(memory::promise(partition.state_pa))),
+        Some(partition) => Ok(Some(memory::forward_reference(partition.state_pa))),
         None => Err(Refusal::Malformed("references to partitions")),
     }
 }
@@ -259,8 +262,8 @@ fn empty_partition(core: &CoreConfig, gicd: u64) -> &'static Partition {
             config,
             cores: &[],
             // A spare core neither counts nor records.
-            link: memory::promise(config_pa),
-            status: memory::promise(config_pa),
+            link: memory::forward_reference(config_pa),
+            status: memory::forward_reference(config_pa),
             images: [Image::default(); 2],
             gates: &[],
             doorbells: &[],
@@ -312,7 +315,7 @@ fn core_state(
             .unwrap_or_else(|| empty_partition(config, configuration.head.gicd)),
         watches: configuration.slice(config.watches, "watches")?,
         partitions: partition_list(configuration)?,
-        counters: memory::promise(counters),
+        counters: memory::forward_reference(counters),
         mask: 0,
         identity: [const { AtomicU64::new(0) }; IDENTITY_REGISTERS],
         power: AtomicU64::new(Power::Off as u64),

@@ -2,8 +2,8 @@
 
 use crate::idle::Monitor;
 use crate::machine::Machine;
-use crate::pages::bump;
 use crate::state::{Partition, request};
+use crate::status_pages::bump;
 use crate::syndrome;
 use crate::trap::Verdict;
 use bulkhead_abi::config::{Attachment, flags};

@@ -23,27 +23,27 @@ mod call;
 mod device;
 mod frame;
 mod gic;
+mod guest_ipi;
+mod heartbeat;
 mod idle;
 mod inject;
-mod ipi;
 mod lifecycle;
 mod load;
 mod machine;
-mod pages;
 mod policy;
 mod psci;
 mod state;
+mod status_pages;
 mod syndrome;
 mod system_register;
 mod trap;
 mod uart;
-mod watch;
 
 pub use frame::Frame;
 pub use idle::Monitor;
 pub use machine::{Interface, Machine, Transfer};
-pub use pages::{CoreCells, LinkCells, StatusCells};
 pub use state::{
     Core, IDENTITY_REGISTERS, Image, MAX_PARTITIONS, NEVER, NO_FAULT, Partition, Power,
 };
+pub use status_pages::{CoreCells, LinkCells, StatusCells};
 pub use trap::Entry;

@@ -96,21 +96,21 @@ impl<M: Machine> Monitor<M> {
     /// Restarts within their limit; what cannot be injected is restarted.
     fn judge(self, victim: &Core, cause: u64) {
         let partition = self.core.partition;
-        let wanted = self.policy(cause);
-        let restart = !matches!(wanted, Action::Halt | Action::Failover);
+        let chosen = self.policy(cause);
+        let restart = !matches!(chosen, Action::Halt | Action::Failover);
         let action = if restart && !admits(&partition.restart_limit, self.machine.counter()) {
             partition.escalation
-        } else if wanted == Action::Inject {
+        } else if chosen == Action::Inject {
             Action::Restart
         } else {
-            wanted
+            chosen
         };
         self.act(victim, cause, action);
     }
 
     #[inline(never)]
-    fn act(self, victim: &Core, cause: u64, wanted: Action) {
-        let action = if self.stop() { wanted } else { Action::Halt };
+    fn act(self, victim: &Core, cause: u64, chosen: Action) {
+        let action = if self.stop() { chosen } else { Action::Halt };
         self.record(victim, cause, action);
         if action == Action::Failover {
             if let Some(standby) = self.core.partition.standby {

@@ -101,6 +101,6 @@ enum Function {
 fn function(number: u64) -> Option<Function> {
     FUNCTIONS
         .iter()
-        .find(|&&(known, _)| known == number)
+        .find(|&&(listed, _)| listed == number)
         .map(|&(_, function)| function)
 }

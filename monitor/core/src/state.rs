@@ -5,7 +5,7 @@
 //! [`Partition`] words by the core of rank 0, its *leader*.
 
 use crate::frame::Frame;
-use crate::pages::{CoreCells, LinkCells, StatusCells};
+use crate::status_pages::{CoreCells, LinkCells, StatusCells};
 use bulkhead_abi::config::{Attachment, Doorbell, Gate, PartitionConfig, Segment, Watch};
 use bulkhead_abi::status::{Action, CAUSES, Cause, MAX_CORES, MAX_DOORBELLS, Trap};
 use bulkhead_limiter::Limiter;

@@ -40,9 +40,9 @@ impl Access {
     pub(crate) fn decode(esr: u64, address: u64, big_endian: u64) -> Option<Self> {
         const STATUS: u64 = 0x3C;
         const TRANSLATION: u64 = 0x04;
-        let described = esr & (ISV | S1PTW | STATUS) == ISV | TRANSLATION;
+        let is_complete = esr & (ISV | S1PTW | STATUS) == ISV | TRANSLATION;
         let access = Self(esr | big_endian << 63);
-        (described && address & access.bytes().wrapping_sub(1) == 0).then_some(access)
+        (is_complete && address & access.bytes().wrapping_sub(1) == 0).then_some(access)
     }
 
     /// Bytes: 1, 2, 4 or 8.

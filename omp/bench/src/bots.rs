@@ -1,8 +1,8 @@
 //! `omp-bots`: task-parallel kernels in the manner of BOTS; paper 004, figure 10.
 //!
-//! With one thread the kernels run turn by turn, in one process for each runtime and in pieces of some milliseconds: the machine is then
-//! the same for all, and what a runtime takes or saves is seen to a tenth of a percent. What is compared is the processor's time: what a run
-//! takes on an idle machine, and nothing of what other programs take meanwhile. With two threads it is the clock's, since waiting
+//! With one thread the kernels run turn by turn, in one process for each runtime and in pieces of some milliseconds. The load of the machine is then
+//! the same for each runtime, and differences of a tenth of a percent show. The figure is processor time, which
+//! other programs do not affect. With two threads it is the clock's, since waiting
 //! counts, and each run is a process, since some runtimes' threads spin between regions.
 
 use crate::report::{Report, Row};

@@ -33,7 +33,7 @@ impl Runs {
 
     pub(crate) fn over(&self, other: &Self) -> Ratio {
         let both = self.seconds.iter().zip(&other.seconds);
-        let mut ratios: Vec<f64> = both.map(|(own, other)| own / other).collect();
+        let mut ratios: Vec<f64> = both.map(|(time, other)| time / other).collect();
         ratios.sort_by(f64::total_cmp);
         let from = outside(ratios.len());
         let at = |place: usize| ratios.get(place).copied().unwrap_or(f64::NAN);

@@ -1,7 +1,22 @@
 //! The grammar of `OMP_PLACES` and `OMP_PROC_BIND`.
 
-use super::Binding;
-use crate::backend::CoreSet;
+use crate::core_set::CoreSet;
+
+/// proc-bind-var, numbered as in `omp_proc_bind_t`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Binding {
+    /// Threads are not bound.
+    No = 0,
+    /// Bound, as the runtime likes: `close` here.
+    Yes = 1,
+    /// To the leader's place.
+    Master = 2,
+    /// To the following places.
+    Close = 3,
+    /// Far apart.
+    Spread = 4,
+}
 
 /// `true` or `false`.
 pub(super) fn boolean(text: &str) -> Option<bool> {

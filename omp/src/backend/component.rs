@@ -6,12 +6,13 @@
 //! A carrier parks by waiting at its end-point, and is unparked by a notification across cores.
 #![expect(unsafe_code, reason = "the console's writer is shared under a lock")]
 
-mod carrier;
-mod heap;
-mod processor;
-mod program;
+pub(crate) mod carrier;
+pub(crate) mod description;
+pub(crate) mod heap;
+pub(crate) mod processor;
 
-use super::{Backend, CoreSet, Policy, Stack, SystemError};
+use super::interface::{Backend, Policy, Stack, SystemError};
+use crate::core_set::CoreSet;
 use crate::spinlock::SpinLock;
 use bulkhead_abi::kernel::{Operation, first};
 use bulkhead_component::call::call;
@@ -23,7 +24,6 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
 
 pub use heap::resize;
 pub use processor::{bound_ns, budget_ns};
-pub use program::{Main, run};
 
 /// See the module.
 #[derive(Debug)]
@@ -163,7 +163,7 @@ impl Backend for Component {
     }
 
     fn write_host_name(out: &mut dyn fmt::Write) -> fmt::Result {
-        out.write_str(program::name())
+        out.write_str(description::name())
     }
 
     fn now_ns() -> u64 {
@@ -172,7 +172,7 @@ impl Backend for Component {
     }
 
     fn environment(name: &CStr) -> Option<&'static CStr> {
-        program::variable(name)
+        description::variable(name)
     }
 
     fn write_error(text: &[u8]) {

@@ -3,7 +3,8 @@
 
 mod fault;
 
-use super::{Backend, CoreSet, Policy, Stack, SystemError};
+use super::interface::{Backend, Policy, Stack, SystemError};
+use crate::core_set::CoreSet;
 use core::ffi::{CStr, c_long, c_void};
 use core::fmt;
 use core::ptr::{self, NonNull};
@@ -86,9 +87,9 @@ const EXIT_KEY_NONE: u32 = u32::MAX;
 static EXIT_KEY: AtomicU32 = AtomicU32::new(EXIT_KEY_NONE);
 
 fn exit_key(leave: extern "C" fn(*mut c_void)) -> Option<libc::pthread_key_t> {
-    let known = EXIT_KEY.load(Ordering::Acquire);
-    if known != EXIT_KEY_NONE {
-        return Some(known);
+    let stored = EXIT_KEY.load(Ordering::Acquire);
+    if stored != EXIT_KEY_NONE {
+        return Some(stored);
     }
     let mut key = 0;
     // SAFETY: the destructor has the right type.
@@ -416,7 +417,7 @@ impl Backend for Linux {
                 .ok()
                 .and_then(|written| rest.get(written..))
             {
-                Some(left) if written > 0 => rest = left,
+                Some(unwritten) if written > 0 => rest = unwritten,
                 _ => break,
             }
         }

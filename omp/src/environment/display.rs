@@ -87,7 +87,7 @@ fn display_tasks() {
         icv::MAX_TASK_PRIORITY.load(Ordering::Relaxed),
     );
     line("OMP_DEFAULT_DEVICE", icv.device.get());
-    let mandatory = super::OFFLOAD_MANDATORY.load(Ordering::Relaxed);
+    let mandatory = icv::OFFLOAD_MANDATORY.load(Ordering::Relaxed);
     line(
         "OMP_TARGET_OFFLOAD",
         if mandatory { "MANDATORY" } else { "DEFAULT" },

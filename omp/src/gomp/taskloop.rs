@@ -40,20 +40,20 @@ struct Loop {
 impl Loop {
     /// Number of tasks.
     fn tasks(&self) -> u64 {
-        let asked = self.tasks.max(1);
+        let requested = self.tasks.max(1);
         if self.flags & GRAINSIZE != 0 && self.flags & STRICT != 0 {
-            return self.count.div_ceil(asked);
+            return self.count.div_ceil(requested);
         }
         if self.flags & GRAINSIZE != 0 {
-            return (self.count / asked).max(1);
+            return (self.count / requested).max(1);
         }
         let team = u64::from(Worker::current_here().team().size());
-        let wanted = if self.tasks == 0 {
+        let target = if self.tasks == 0 {
             team * TASKS_PER_THREAD
         } else {
-            asked
+            requested
         };
-        wanted.min(self.count)
+        target.min(self.count)
     }
 
     fn run(self) {

@@ -334,10 +334,10 @@ pub extern "C" fn omp_capture_affinity(
 pub extern "C" fn omp_display_affinity(format: *const c_char) {
     let mut text = [0u8; 4096];
     let length = omp_capture_affinity(text.as_mut_ptr().cast(), text.len(), format);
-    let shown = text.get(..length.min(text.len() - 1)).unwrap_or_default();
+    let message = text.get(..length.min(text.len() - 1)).unwrap_or_default();
     report::inform(format_args!(
         "{}",
-        core::str::from_utf8(shown).unwrap_or_default()
+        core::str::from_utf8(message).unwrap_or_default()
     ));
 }
 

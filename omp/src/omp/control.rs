@@ -9,13 +9,10 @@ use crate::worker::Worker;
 use core::ffi::c_int;
 use core::sync::atomic::Ordering;
 
-/// Most threads of one team that the runtime tries to start.
-pub(crate) const MAX_THREADS: u32 = 1 << 16;
-
 set! {
     /// Number of threads of the next teams; nonsense is taken as 1.
     omp_set_num_threads, omp_set_num_threads_, omp_set_num_threads_8_ (threads) {
-        let threads = u32::try_from(threads).unwrap_or(1).clamp(1, MAX_THREADS);
+        let threads = u32::try_from(threads).unwrap_or(1).clamp(1, icv::MAX_THREADS);
         icv::modify(|icv| icv.threads.set(threads));
     }
     /// True if the team size may be adjusted.

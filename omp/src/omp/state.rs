@@ -13,13 +13,13 @@ use core::sync::atomic::Ordering;
 /// The current thread's team at nesting level `level`, and the thread's number in it.
 fn at_level(level: c_int) -> Option<(&'static Team, u32)> {
     let mut worker = Worker::current_here();
-    let wanted = u32::try_from(level).ok()?;
+    let level = u32::try_from(level).ok()?;
     loop {
         let team = worker.team();
-        if team.level.get() == wanted {
+        if team.level.get() == level {
             return Some((team, worker.index()));
         }
-        if team.level.get() < wanted {
+        if team.level.get() < level {
             return None;
         }
         worker = team.encountered_by.get()?;

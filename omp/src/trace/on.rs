@@ -2,8 +2,8 @@
 //!
 //! Its purpose is to check that no worker idles while a task is ready. A task is surely ready from
 //! the time taken after it was queued until the time taken before the search that found it began;
-//! a worker surely saw everything it could have taken between the times before and after a search
-//! that found nothing. (Times are read in order with the accesses around them: a push may wait in the
+//! a worker surely saw everything it could have taken between the times before and after an unsuccessful
+//! search. (Times are read in order with the accesses around them: a push may wait in the
 //! core's store buffer, and a load may run ahead.) A failed search inside a ready span is a violation, whatever else the
 //! machine did meanwhile. `omp/bench` reads the file (little endian): per event the time in
 //! cycles, the address of the task or fiber, the worker's number and the kind, each as `u64`.

@@ -200,9 +200,9 @@ pub(crate) extern "C" fn run_fiber() -> ! {
             match work.unwrap_or_else(|| worker.next_work()) {
                 Work::Task(task) => woken = task.run(worker),
                 Work::Fiber(fiber) => {
-                    let own = worker.fiber.get();
-                    worker.after.set(After::Recycle(own));
-                    own.switch_to(worker, fiber);
+                    let current = worker.fiber.get();
+                    worker.after.set(After::Recycle(current));
+                    current.switch_to(worker, fiber);
                     break;
                 }
             }

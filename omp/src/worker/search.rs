@@ -119,12 +119,13 @@ impl Worker {
 
     /// True if a search might find something; cheaper than a search and takes nothing.
     pub fn sees_work(&self) -> bool {
-        let own = !self.inbox.is_empty() || !self.mine.is_empty() || !self.held.is_empty();
+        let has_own_work = !self.inbox.is_empty() || !self.mine.is_empty() || !self.held.is_empty();
         let team = self.team.get();
         if self.index.get() >= team.size() {
-            return own;
+            return has_own_work;
         }
-        own || !team.urgent().is_empty()
+        has_own_work
+            || !team.urgent().is_empty()
             || (0..team.size()).any(|i| team.worker(i).is_some_and(Worker::has_loot))
     }
 

@@ -1,7 +1,7 @@
 //! The heap: memory of the partition, mapped in steps as the program asks for it
 
 use crate::guard;
-use crate::means::MEANS;
+use crate::resources::MEANS;
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_libc::Blocks;
 use bulkhead_slite::Mutex;

@@ -16,9 +16,9 @@
 mod cmsis;
 mod guard;
 mod heap;
-mod means;
 mod objects;
 mod program;
+mod resources;
 mod rtos_objects;
 mod threads;
 

@@ -12,7 +12,7 @@ use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 
-use crate::means::{MEANS, TASKS};
+use crate::resources::{MEANS, TASKS};
 use crate::threads::{self, JoinError, Request, StackRequest};
 use crate::{Number, OK, REFUSED, THREAD_COUNT, THREADS, TIMER_COUNT, guard, heap, task_of, woken};
 

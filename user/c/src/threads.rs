@@ -1,10 +1,10 @@
 //! Life of threads: stacks, places that are used again, the end and its joiners
 //!
-//! A place is a thread of the kernel with an index. It is used again once its thread has ended and was joined, or was made so
-//! that no thread joins it; the thread of the kernel is then replaced, since nothing is known about its registers.
+//! A place is a thread of the kernel with an index. It is used again once its thread has ended and was joined, or was made
+//! detached. The thread of the kernel is then replaced, because its registers have any values.
 #![expect(unsafe_code, reason = "calls functions of C, and clears their stacks")]
 
-use crate::means::{MEANS, TASKS};
+use crate::resources::{MEANS, TASKS};
 use crate::{NO_MEMORY, OK, REFUSED, THREAD_COUNT, THREADS, guard};
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::kernel::Status;

@@ -34,7 +34,7 @@ extern "C" fn program(count: i32, values: *const *const c_char) -> i32 {
 bulkhead_component::component!(run);
 
 fn run(first: First) -> ! {
-    component::run(first, program)
+    bulkhead_omp::program::run(first, program)
 }
 
 /// One line of the streams.

@@ -21,7 +21,7 @@ pub(super) struct Loop {
     /// The first of its instructions on the way in.
     pub(super) header: u64,
     /// Its instructions, those of loops in it left out.
-    pub(super) own: BTreeSet<u64>,
+    pub(super) instructions: BTreeSet<u64>,
 }
 
 impl Loop {
@@ -37,19 +37,19 @@ impl Loop {
             .map(|(Exclusive::Load(base) | Exclusive::Store(base))| base)
             .collect();
         let span = self
-            .own
+            .instructions
             .last()
-            .zip(self.own.first())
+            .zip(self.instructions.first())
             .map_or(0, |(last, first)| last + 4 - first);
         let plain = |at: &u64| {
             let word = graph.nodes[at].word;
             exclusive(word).is_some() || is_plain(word)
         };
-        bases.len() == 1 && span <= PROGRESS_SPAN && self.own.iter().all(plain)
+        bases.len() == 1 && span <= PROGRESS_SPAN && self.instructions.iter().all(plain)
     }
 
     fn exclusives<'g>(&'g self, graph: &'g Graph) -> impl Iterator<Item = Exclusive> + 'g {
-        self.own
+        self.instructions
             .iter()
             .filter_map(|at| exclusive(graph.nodes[at].word))
     }
@@ -65,11 +65,14 @@ pub(super) fn loops(graph: &Graph) -> Vec<Loop> {
             let mut rest = component.clone();
             rest.remove(&header);
             let inner = components(&rest, |at| &graph.nodes[&at].next);
-            let mut own = component;
+            let mut instructions = component;
             inner.iter().flatten().for_each(|at| {
-                own.remove(at);
+                instructions.remove(at);
             });
-            found.push(Loop { header, own });
+            found.push(Loop {
+                header,
+                instructions,
+            });
             open.extend(inner);
         }
     }

@@ -2,8 +2,8 @@
 //!
 //! The target is a base plus an entry of a table, and both addresses stand in the instructions before
 //! the jump. A table ends where another one begins, or an entry leaves the function or leads into the
-//! middle of the jump itself: none of its own does, and a false entry beyond the end adds an edge
-//! that does not exist, which hides nothing.
+//! middle of the jump itself, which no entry of the table does. A false entry beyond the end only adds
+//! an edge, so no loop stays hidden.
 
 use super::decode::{Flow, Register, flow, signed};
 use super::image::Image;
@@ -76,12 +76,12 @@ impl Parts {
         let loads = |word| Entry::of(word).is_some() && word & 31 == loaded;
         let (load, at_load) = back.find(at_sum, loads)?;
         let (table, _) = back.address(at_load, load >> 5 & 31)?;
-        let together = at_sum - at_base <= TOGETHER;
+        let is_adjacent = at_sum - at_base <= TOGETHER;
         Some(Self {
             table,
             kind: Entry::of(load)?,
             base,
-            jump: if together { at_base } else { at_sum }..=at_sum,
+            jump: if is_adjacent { at_base } else { at_sum }..=at_sum,
         })
     }
 }

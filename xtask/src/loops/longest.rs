@@ -39,7 +39,7 @@ impl<'g> Longest<'g> {
         let body = body
             .into_iter()
             .filter(|at| self.graph.nodes.contains_key(at));
-        let length = self.through(&body.collect(), entry, None);
+        let length = self.longest_path(&body.collect(), entry, None);
         self.functions.insert(entry, length);
         length
     }
@@ -52,7 +52,7 @@ impl<'g> Longest<'g> {
     }
 
     /// Longest way from `entry` through `part` without edges to `closed`, the header of the loop that it is the body of.
-    fn through(&mut self, part: &BTreeSet<u64>, entry: u64, closed: Option<u64>) -> u64 {
+    fn longest_path(&mut self, part: &BTreeSet<u64>, entry: u64, closed: Option<u64>) -> u64 {
         let graph = self.graph;
         let mut open = part.clone();
         closed.iter().for_each(|at| _ = open.remove(at));
@@ -63,7 +63,7 @@ impl<'g> Longest<'g> {
             let head = header(graph, one);
             one.iter().for_each(|&at| _ = group.insert(at, head));
             let times = self.times.get(&head).copied().unwrap_or(1);
-            lengths.insert(head, times * self.through(one, head, Some(head)));
+            lengths.insert(head, times * self.longest_path(one, head, Some(head)));
         }
         let mut next: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
         for (&at, &from) in &group {

@@ -69,7 +69,7 @@ fn check_one(workspace: &Workspace, path: &str) -> Result<Vec<String>> {
     let image = Image::read(&bytes)?;
     let source = Source::read(&workspace.root, &bytes)?;
     let code = Code::walk(&image, &table)?;
-    let place = |one: &Loop| source.place(&image, &one.own);
+    let place = |one: &Loop| source.place(&image, &one.instructions);
     let mut wrong = findings(&code, &table, place);
     let allocating = |at: &&u64| source.is_from(**at, ALLOCATING);
     if let Some(at) = code.graph.nodes.keys().find(allocating) {
@@ -352,11 +352,11 @@ fn lost(code: &Code<'_>, table: &Table) -> Vec<String> {
     for jump in &table.jumps {
         let targets = |at: &u64| {
             let word = code.graph.nodes[at].word;
-            let through = matches!(
+            let is_indirect = matches!(
                 decode::flow(word, *at),
                 decode::Flow::JumpTo(_) | decode::Flow::CallTo(_)
             );
-            through && code.image.function(*at) == jump.function
+            is_indirect && code.image.function(*at) == jump.function
         };
         if !code.graph.nodes.keys().any(targets) {
             wrong.push(format!(

@@ -53,8 +53,8 @@ impl<'b> Source<'b> {
     }
 
     /// Returns the source position of a loop's instructions.
-    pub(super) fn place(&self, image: &Image, own: &BTreeSet<u64>) -> Place {
-        let chains = own.iter().map(|&at| self.chain(at));
+    pub(super) fn place(&self, image: &Image, instructions: &BTreeSet<u64>) -> Place {
+        let chains = instructions.iter().map(|&at| self.chain(at));
         let (complete, incomplete): (Vec<_>, Vec<_>) = chains
             .filter(|chain| !chain.is_empty())
             .partition(|chain| chain.last().is_some_and(|level| level.line != 0));
@@ -69,7 +69,7 @@ impl<'b> Source<'b> {
         let chain = chains.first().map_or(&[][..], |chain| &chain[..common]);
         let depth = chain.iter().rposition(ours).unwrap_or(0);
         let Some(level) = chain.get(depth) else {
-            let header = own.first().copied().unwrap_or_default();
+            let header = instructions.first().copied().unwrap_or_default();
             let function = image.function(header).to_owned();
             return Place {
                 function,
@@ -150,17 +150,17 @@ fn in_common(chains: &[Vec<Level>]) -> usize {
 /// The function's own name: no path, no parameters.
 fn short(name: &str) -> String {
     let mut depth = 0_usize;
-    let mut own = String::new();
+    let mut short = String::new();
     for letter in name.chars() {
         match letter {
             '<' => depth += 1,
             '>' => depth = depth.saturating_sub(1),
-            ':' if depth == 0 => own.clear(),
-            _ if depth == 0 => own.push(letter),
+            ':' if depth == 0 => short.clear(),
+            _ if depth == 0 => short.push(letter),
             _ => {}
         }
     }
-    own
+    short
 }
 
 #[cfg(test)]

@@ -50,13 +50,13 @@ impl Tree {
 
     /// `below` is the folder of the module's children.
     fn read_file(&mut self, file: PathBuf, below: &Path, parent: Option<Id>) -> Result<Id> {
-        let shown = || format!("{} cannot be read", file.display());
+        let error = || format!("{} cannot be read", file.display());
         let text = std::fs::read_to_string(&file)
             .into_diagnostic()
-            .wrap_err_with(shown)?;
+            .wrap_err_with(error)?;
         let syntax = syn::parse_file(&text)
             .into_diagnostic()
-            .wrap_err_with(shown)?;
+            .wrap_err_with(error)?;
         self.read_items(&file, below, parent, &syntax.items)
     }
 

@@ -5,7 +5,7 @@ use bulkhead_abi::component::{NO_THREAD, Part, Role};
 use bulkhead_abi::kernel::{Archive, IMAGE};
 use bulkhead_formats::address::Ipa;
 use bulkhead_formats::archive::Checked;
-use bulkhead_image::components::{Described, pack};
+use bulkhead_image::components::{ComponentSet, pack};
 use bulkhead_image::elf::{Executable, Segment};
 use bulkhead_image::{BuildError, components};
 use bulkhead_model::system::{Image, PartitionId, System};
@@ -15,7 +15,7 @@ use zerocopy::FromBytes;
 
 use crate::fixture;
 
-fn described() -> System {
+fn example() -> System {
     let path = fixture::root().join("tests/golden/accept/components/system.toml");
     fixture::system(&path, &fs::read_to_string(&path).expect("there"))
 }
@@ -45,18 +45,18 @@ fn packed(system: &System, size: u64) -> Result<GuestImage, BuildError> {
     let Image::Components(components) = &system.partitions[0].image else {
         panic!("components are described")
     };
-    let described = Described {
+    let set = ComponentSet {
         system,
         partition: PartitionId(0),
         components,
     };
     let executables: Vec<_> = components.iter().map(|_| executable(size)).collect();
-    pack(kernel, &described, &executables)
+    pack(kernel, &set, &executables)
 }
 
 #[test]
 fn the_description_becomes_the_wiring() {
-    let image = packed(&described(), 5000).expect("fits");
+    let image = packed(&example(), 5000).expect("fits");
     let piece = image.pieces.last().expect("the archive");
     assert_eq!(piece.ipa, Ipa(0x4000_2000), "behind the kernel, at a page");
     assert_eq!(piece.bytes.len() as u64, 9 * PAGE_SIZE);
@@ -80,7 +80,7 @@ fn the_description_becomes_the_wiring() {
 
 #[test]
 fn what_does_not_fit_is_said_by_name() {
-    let error = packed(&described(), (2 << 20) - 7 * PAGE_SIZE).expect_err("too large");
+    let error = packed(&example(), (2 << 20) - 7 * PAGE_SIZE).expect_err("too large");
     assert_eq!(error.id, "component-size");
     assert!(error.message.contains("`control.scheduler`"), "{error}");
     assert_eq!(components::KERNEL, "bulkhead-kernel");

@@ -116,13 +116,16 @@ fn a_flat_image_goes_where_it_is_told() {
         entry: Some(RAM + 0x8040),
         device_tree: true,
     };
-    let told = place(vec![1; 100], wishes).expect("good");
+    let placed = place(vec![1; 100], wishes).expect("good");
     assert_eq!(
-        (told.pieces[0].ipa, told.entry),
+        (placed.pieces[0].ipa, placed.entry),
         (Ipa(RAM + 0x8000), Ipa(RAM + 0x8040))
     );
-    let tree = told.device_tree.expect("asked for");
-    assert_eq!((tree.ipa, told.argument), (Ipa(RAM), Argument::DeviceTree));
+    let tree = placed.device_tree.expect("asked for");
+    assert_eq!(
+        (tree.ipa, placed.argument),
+        (Ipa(RAM), Argument::DeviceTree)
+    );
 }
 
 #[test]

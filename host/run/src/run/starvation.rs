@@ -1,7 +1,7 @@
 //! Does a core starve the machine's clock?
 //!
 //! Where instructions are the clock, cores take turns. A core that ends its turns at once, for example because it waits
-//! for events in a loop, uses the host's time and none of the machine's. A core that takes exceptions and executes nothing never ends its turn.
+//! for events in a loop, uses the host's time but not the machine's. A core that takes exceptions without executing instructions never ends its turn.
 
 use bulkhead_plan::manifest::Manifest;
 use std::time::{Duration, Instant};

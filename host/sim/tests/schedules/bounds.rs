@@ -117,13 +117,13 @@ fn the_same_seed_gives_the_same_schedule() {
 
 /// The examples: promised, simulated, kept.
 #[test]
-fn the_examples_keep_their_promises() {
+fn the_examples_keep_their_bounds() {
     for name in ["vcpus", "l3c"] {
-        keeps_its_promises(name);
+        keeps_its_bounds(name);
     }
 }
 
-fn keeps_its_promises(name: &str) {
+fn keeps_its_bounds(name: &str) {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = root.join("systems").join(name);
     let (system, _) =

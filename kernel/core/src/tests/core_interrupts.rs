@@ -118,14 +118,14 @@ fn nested_schedulers_raise_no_limit_of_the_outermost() {
     let machine = Machine::with_cores(2);
     let shop = Workshop::new(&machine);
     let [sender, _] = receiver(&shop);
-    let [own, time, mut parent] = shop.nested(1, ALL);
-    let mut threads = std::vec![[own, time]];
+    let [scheduler_thread, time, mut parent] = shop.nested(1, ALL);
+    let mut threads = std::vec![[scheduler_thread, time]];
     machine.must(first::SCHEDULER, Operation::Grant, &[parent, 2]);
-    for left in [1, 0] {
+    for places in [1, 0] {
         let below = shop.make(Operation::MakeThread, &[first::COMPONENT, IMAGE, 0]);
         machine.must(below, Operation::Bind, &[parent, 1, time]);
         let nested = shop.scheduler([below, first::COMPONENT, parent]);
-        machine.must(parent, Operation::Grant, &[nested, left]);
+        machine.must(parent, Operation::Grant, &[nested, places]);
         threads.push([below, time]);
         parent = nested;
     }
@@ -156,11 +156,11 @@ fn an_interrupt_by_another_core_notifies_a_few_threads_and_the_next_one_the_rest
     }
     machine.core.set(1);
     let posted = || {
-        let left = made.iter().filter(|[thread, _]| {
+        let pending = made.iter().filter(|[thread, _]| {
             let at = machine.object_of(*thread);
             Thread::new(at, machine.frame(at)).posted().get() != 0
         });
-        left.count()
+        pending.count()
     };
     let mut before = posted();
     assert_eq!(before, THREADS);
@@ -177,7 +177,7 @@ fn an_interrupt_by_another_core_notifies_a_few_threads_and_the_next_one_the_rest
 fn places_of_a_core_are_a_quota() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
-    let [own, time, nested] = shop.nested(1, ALL);
+    let [scheduler_thread, time, nested] = shop.nested(1, ALL);
     let below = shop.make(Operation::MakeThread, &[first::COMPONENT, IMAGE, 0]);
     machine.must(below, Operation::Bind, &[nested, 1, time]);
     let words = [below, first::COMPONENT, nested];
@@ -195,7 +195,7 @@ fn places_of_a_core_are_a_quota() {
     // The place comes back with the scheduler, to the one that gave it.
     machine.must(inner, Operation::Retire, &[]);
     shop.scheduler(words);
-    let _runs = machine.dispatch(own, time);
+    let _runs = machine.dispatch(scheduler_thread, time);
 }
 
 #[test]

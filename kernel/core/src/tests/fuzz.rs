@@ -321,11 +321,11 @@ impl Arena<'_> {
 /// The component that executes uses FP registers and its thread pointer. It leaves its own address in these registers,
 /// and finds the address of the component that used them last.
 fn use_registers(machine: &Machine, dice: &mut Dice) {
-    let own = machine.running().component().get() | dice.below(PAGE);
+    let mark = machine.running().component().get() | dice.below(PAGE);
     machine.kernel().lend_floating_point();
-    assert_belongs(machine, machine.processor().d8.replace(own));
+    assert_belongs(machine, machine.processor().d8.replace(mark));
     if dice.below(2) == 0 {
-        machine.processor().thread_pointer.set(own);
+        machine.processor().thread_pointer.set(mark);
     }
 }
 
@@ -368,8 +368,8 @@ fn attack(seed: u64, steps: u64, successes: &Successes) -> u64 {
         }
     }
     check(&machine, root, &before);
-    let asked = machine.requests.borrow().len();
-    assert_eq!(asked, arena.requests.get(), "asked of the monitor");
+    let requests = machine.requests.borrow().len();
+    assert_eq!(requests, arena.requests.get(), "asked of the monitor");
     done
 }
 

@@ -132,13 +132,13 @@ fn a_server_on_a_clients_thread_decides_nothing_for_the_clients_scheduler() {
 fn a_scheduler_dispatches_only_what_is_under_it() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
-    let [own, time, nested] = shop.nested(1, ALL);
+    let [scheduler_thread, time, nested] = shop.nested(1, ALL);
     let [sibling, ..] = shop.nested(2, ALL);
     let [brother, _] = shop.limited(first::COMPONENT, 3, ALL);
     let below = shop.make(Operation::MakeThread, &[first::COMPONENT, IMAGE, 0]);
     machine.must(below, Operation::Bind, &[nested, 1, time]);
     let epoch = machine.epoch();
-    machine.ask(own, Operation::Dispatch, &[time, 5000, epoch]);
+    machine.ask(scheduler_thread, Operation::Dispatch, &[time, 5000, epoch]);
     for foreign in [sibling, brother, first::THREAD] {
         let words = [SAME_TIME, u64::MAX, machine.epoch()];
         let refused = machine.refused(foreign, Operation::Dispatch, &words);
@@ -323,17 +323,17 @@ fn a_nested_scheduler_grants_nothing_by_dispatch_from_time_that_ends() {
 fn held(turn: impl Fn(&Machine, [u64; 5])) -> u64 {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
-    let [own, time, nested] = shop.nested(1, 20_000);
+    let [scheduler_thread, time, nested] = shop.nested(1, 20_000);
     let below = shop.make(Operation::MakeThread, &[first::COMPONENT, IMAGE, 0]);
     machine.must(below, Operation::Bind, &[nested, 1, time]);
-    machine.dispatch(own, time);
+    machine.dispatch(scheduler_thread, time);
     let part = shop.slots.next();
     let words = [shop.page(), part, time, 1, 9];
     machine.must(first::MEMORY, Operation::MakeTime, &words);
     machine.step.set(7);
     let began = machine.now.get();
     while !machine.root_is_current() {
-        turn(&machine, [below, time, part, own, nested]);
+        turn(&machine, [below, time, part, scheduler_thread, nested]);
         machine.fire_timer();
         assert!(machine.now.get() - began < 1_000_000, "it never ends");
     }
@@ -406,11 +406,11 @@ fn schedulers_are_nested_only_so_deep() {
     let [_, time, mut parent] = shop.nested(1, ALL);
     let deepest = NESTING as u64 - 2;
     machine.must(first::SCHEDULER, Operation::Grant, &[parent, deepest + 1]);
-    for left in (1..=deepest).rev() {
+    for places in (1..=deepest).rev() {
         let below = shop.make(Operation::MakeThread, &[first::COMPONENT, IMAGE, 0]);
         machine.must(below, Operation::Bind, &[parent, 1, time]);
         let nested = shop.scheduler([below, first::COMPONENT, parent]);
-        machine.must(parent, Operation::Grant, &[nested, left]);
+        machine.must(parent, Operation::Grant, &[nested, places]);
         parent = nested;
     }
     let below = shop.make(Operation::MakeThread, &[first::COMPONENT, IMAGE, 0]);
@@ -481,14 +481,14 @@ fn the_end_of_anothers_time_does_not_hand_it_the_core() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
     let [other, others_time, _] = shop.nested(1, ALL);
-    let [own, time, nested] = shop.nested(2, ALL);
+    let [scheduler_thread, time, nested] = shop.nested(2, ALL);
     let below = shop.make(Operation::MakeThread, &[first::COMPONENT, IMAGE, 0]);
     machine.must(below, Operation::Bind, &[nested, 1, time]);
     machine.dispatch(other, others_time);
     let lent = shop.make(Operation::MakeTime, &[others_time, 50, 1]);
     machine.back_to_root();
     let epoch = machine.epoch();
-    machine.ask(own, Operation::Dispatch, &[time, 9000, epoch]);
+    machine.ask(scheduler_thread, Operation::Dispatch, &[time, 9000, epoch]);
     machine.dispatch(below, lent);
     machine.until_timer();
     let scheduler = machine.running().scheduler().reference();
@@ -501,7 +501,7 @@ fn time_of_others_that_is_used_up_costs_them_nothing() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
     let [other, others_time, _] = shop.nested(1, 10_000);
-    let [own, time, nested] = shop.nested(2, 50_000);
+    let [scheduler_thread, time, nested] = shop.nested(2, 50_000);
     let below = shop.make(Operation::MakeThread, &[first::COMPONENT, IMAGE, 0]);
     machine.must(below, Operation::Bind, &[nested, 1, time]);
     machine.dispatch(other, others_time);
@@ -509,7 +509,7 @@ fn time_of_others_that_is_used_up_costs_them_nothing() {
     machine.back_to_root();
     let before = machine.must(others_time, Operation::Budget, &[]);
     machine.step.set(7);
-    machine.dispatch(own, time);
+    machine.dispatch(scheduler_thread, time);
     for _ in 0..100 {
         machine.dispatch(below, lent);
         machine.fire_timer();
@@ -526,7 +526,7 @@ fn a_notification_does_not_bring_its_scheduler_the_core() {
         let machine = Machine::booted();
         let shop = Workshop::new(&machine);
         // A scheduler of that importance with an urgent thread that waits.
-        let [own, time, nested] = shop.nested(1, ALL);
+        let [scheduler_thread, time, nested] = shop.nested(1, ALL);
         machine.must(time, Operation::SetPriority, &[priority]);
         let urgent = shop.make(Operation::MakeThread, &[first::COMPONENT, IMAGE, 0]);
         let urgently = shop.make(Operation::MakeTime, &[first::TIME, ALL, 1]);
@@ -534,7 +534,7 @@ fn a_notification_does_not_bring_its_scheduler_the_core() {
         let [sender, receive] = [shop.slots.next(), shop.slots.next()];
         machine.must(urgent, Operation::Sender, &[sender]);
         machine.must(urgent, Operation::Receiver, &[receive]);
-        machine.dispatch(own, time);
+        machine.dispatch(scheduler_thread, time);
         machine.dispatch(urgent, SAME_TIME);
         machine.ask(receive, Operation::Receive, &[WAIT]);
         machine.back_to_root();
@@ -553,11 +553,11 @@ fn a_notification_does_not_bring_its_scheduler_the_core() {
 fn of_time_outs_that_have_come_the_outermost_counts() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
-    let [own, time, nested] = shop.nested(1, ALL);
+    let [scheduler_thread, time, nested] = shop.nested(1, ALL);
     let below = shop.make(Operation::MakeThread, &[first::COMPONENT, IMAGE, 0]);
     machine.must(below, Operation::Bind, &[nested, 1, time]);
     let epoch = machine.epoch();
-    machine.ask(own, Operation::Dispatch, &[time, 5000, epoch]);
+    machine.ask(scheduler_thread, Operation::Dispatch, &[time, 5000, epoch]);
     let words = [time, 4900, machine.epoch()];
     machine.ask(below, Operation::Dispatch, &words);
     machine.tick(5000);

@@ -194,8 +194,12 @@ fn an_interrupted_thread_pays_only_for_its_own_instructions() {
     machine.interrupt(40);
     machine.step.set(0);
     assert_eq!(machine.running().index().get(), 1);
-    let left = machine.must(time, Operation::Budget, &[]);
-    assert_eq!(left, 500 - 100 - BEFORE, "up to where the interrupt begins");
+    let remaining = machine.must(time, Operation::Budget, &[]);
+    assert_eq!(
+        remaining,
+        500 - 100 - BEFORE,
+        "up to where the interrupt begins"
+    );
     let word = [ThreadWord::Served as u64];
     let served = machine.must(receiving, Operation::Inspect, &word);
     assert!(served >= 2 * STEP, "{served}: of both interrupts");
@@ -217,6 +221,6 @@ fn an_interrupt_that_is_left_pending_puts_off_the_end_of_a_budget() {
     machine.step.set(0);
     assert_eq!(machine.running().index().get(), 2);
     assert_eq!(machine.processor().timer.get(), end + SERVED);
-    let left = machine.must(time, Operation::Budget, &[]);
-    assert_eq!(left, 500 - BEFORE);
+    let remaining = machine.must(time, Operation::Budget, &[]);
+    assert_eq!(remaining, 500 - BEFORE);
 }

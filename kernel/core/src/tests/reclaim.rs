@@ -157,8 +157,8 @@ fn a_retired_thread_never_runs_again_and_its_page_becomes_another() {
 fn a_running_or_scheduling_thread_is_not_retired() {
     let machine = Machine::booted();
     let shop = Workshop::new(&machine);
-    let own = machine.refused(first::THREAD, Operation::Retire, &[]);
-    assert_eq!(own, Status::InUse);
+    let running = machine.refused(first::THREAD, Operation::Retire, &[]);
+    assert_eq!(running, Status::InUse);
     let root = machine.refused(first::SCHEDULER, Operation::Retire, &[]);
     assert_eq!(root, Status::InUse);
     let nobodys = shop.make(Operation::MakeThread, &[first::COMPONENT, 0, 0]);
@@ -370,13 +370,13 @@ fn a_retired_schedulers_priorities_are_not_read_as_those_of_its_successor() {
     destroy(&machine, slice);
     machine.must(nested, Operation::Retire, &[]);
     let sink_at = machine.object_of(sink);
-    let said = || Time::new(sink_at, machine.frame(sink_at)).priority(1).get();
-    assert_eq!(said(), 4);
+    let priority = || Time::new(sink_at, machine.frame(sink_at)).priority(1).get();
+    assert_eq!(priority(), 4);
     let again = machine.object_of(shop.scheduler(words));
     let again = Scheduler::new(again, machine.frame(again));
     assert_eq!(again.place().get(), 1, "the place is not lost");
     machine.must(sink, Operation::SetPriority, &[9]);
-    assert_eq!(said(), LEAST);
+    assert_eq!(priority(), LEAST);
 }
 
 #[test]

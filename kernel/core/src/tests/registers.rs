@@ -22,10 +22,10 @@ fn registers_and_flags_of_a_server_never_reach_its_client() {
     registers().for_each(|register| register.set(0x5ec4e7));
     machine.fault(0x9200_0000);
     assert_eq!(thread.message(0).get(), Status::Faulted as u64);
-    let left = (1..7)
+    let residue = (1..7)
         .chain(19..31)
         .map(|number| machine.frame(thread.at()).word(number).get());
-    assert_eq!(left.sum::<u64>(), 0);
+    assert_eq!(residue.sum::<u64>(), 0);
 }
 
 #[test]
@@ -48,10 +48,10 @@ fn what_a_server_was_preempted_with_is_not_resumed_by_its_client() {
     machine.dispatch(first::THREAD, time);
     assert!(machine.running().is(thread));
     assert_eq!(machine.scb(block + 1).get(), 0, "resumed from the block");
-    let left = (1..7)
+    let residue = (1..7)
         .chain(19..31)
         .map(|number| machine.frame(thread.at()).word(number).get());
-    assert_eq!(left.sum::<u64>(), 0);
+    assert_eq!(residue.sum::<u64>(), 0);
 }
 
 /// FP registers of the client after an invocation in which client and server used them.
@@ -95,13 +95,13 @@ fn floating_point_of_client_and_server_never_meets() {
     let faults = || machine.fault(0x9200_0000);
     // Another thread takes the registers meanwhile: they are saved, and come back to where they were.
     let stolen = || {
-        let own = machine.running();
+        let running = machine.running();
         machine.call(0, 0, [0; 5]);
         machine.dispatch(other, time);
         machine.kernel().lend_floating_point();
         machine.processor().d8.set(99);
         machine.dispatch(first::THREAD, time);
-        assert!(machine.running().is(own));
+        assert!(machine.running().is(running));
     };
     let ends: [&dyn Fn(); 3] = [&returns, &faults, &stolen];
     for end in ends {

@@ -311,11 +311,15 @@ fn what_overflowed_is_fetched_in_batches_and_nothing_is_lost() {
     }
     let read = || core::iter::from_fn(|| machine.event()).count() as u64;
     assert_eq!(read(), 32);
-    let mut left = WAITERS;
-    while left > 0 {
-        let fetched = left.min(4);
-        left = machine.must(first::SCHEDULER, Operation::Fetch, &[]);
-        assert_eq!(machine.scb(3).get(), left.min(1), "whether there are more");
+    let mut remaining = WAITERS;
+    while remaining > 0 {
+        let fetched = remaining.min(4);
+        remaining = machine.must(first::SCHEDULER, Operation::Fetch, &[]);
+        assert_eq!(
+            machine.scb(3).get(),
+            remaining.min(1),
+            "whether there are more"
+        );
         assert_eq!(read(), 2 * fetched, "two events each, of few threads");
     }
     assert_eq!(machine.scb(3).get(), 0);

@@ -221,9 +221,9 @@ fn threads_outside_a_schedulers_component_only_weaken_its_priorities() {
     }
     let leaf = machine.behind(leaf);
     machine.dispatch(thread, time);
-    for (said, kept) in [(0, 20), (30, 30), (25, 30)] {
-        machine.must(1, Operation::SetPriority, &[said]);
-        assert_eq!(machine.vector(given)[0], kept, "{said}");
+    for (requested, kept) in [(0, 20), (30, 30), (25, 30)] {
+        machine.must(1, Operation::SetPriority, &[requested]);
+        assert_eq!(machine.vector(given)[0], kept, "{requested}");
     }
     let words = [0, 4, 1, 100, 0];
     machine.must(2, Operation::MakeTime, &words);

@@ -12,7 +12,7 @@ use crate::thread::{NEVER, Refusal, Time};
 #[derive(Clone, Copy, Debug)]
 pub struct ConstantBandwidth {
     limits: Capacity,
-    left: Time,
+    remaining: Time,
     /// From when on what is left may be used: the deadline before, where that budget was used up.
     usable: Time,
     deadline: Time,
@@ -26,7 +26,7 @@ impl ConstantBandwidth {
     pub fn new(limits: Capacity, now: Time) -> Result<Self, Refusal> {
         Ok(Self {
             limits: limits.checked()?,
-            left: 0,
+            remaining: 0,
             usable: now,
             deadline: now,
         })
@@ -38,10 +38,10 @@ impl Budget for ConstantBandwidth {
     fn ready(&mut self, now: Time) {
         let Capacity { capacity, period } = self.limits;
         let rest = self.deadline.saturating_sub(now);
-        let exceeds =
-            u128::from(self.left) * u128::from(period) > u128::from(rest) * u128::from(capacity);
+        let exceeds = u128::from(self.remaining) * u128::from(period)
+            > u128::from(rest) * u128::from(capacity);
         if now >= self.usable && (rest == 0 || exceeds) {
-            self.left = capacity;
+            self.remaining = capacity;
             self.usable = now;
             self.deadline = now + period;
         }
@@ -50,16 +50,20 @@ impl Budget for ConstantBandwidth {
     fn stop(&mut self, _now: Time) {}
 
     fn charge(&mut self, from: Time, until: Time) {
-        self.left = self.left.saturating_sub(until - from);
-        if self.left == 0 {
-            self.left = self.limits.capacity;
+        self.remaining = self.remaining.saturating_sub(until - from);
+        if self.remaining == 0 {
+            self.remaining = self.limits.capacity;
             self.usable = self.deadline;
             self.deadline += self.limits.period;
         }
     }
 
     fn available(&self, now: Time) -> Time {
-        if self.usable <= now { self.left } else { 0 }
+        if self.usable <= now {
+            self.remaining
+        } else {
+            0
+        }
     }
 
     fn next_replenishment(&self, now: Time) -> Time {

@@ -10,7 +10,7 @@ use crate::thread::{Refusal, Time};
 #[derive(Clone, Copy, Debug)]
 pub struct Deferrable {
     limits: Capacity,
-    left: Time,
+    remaining: Time,
     window: Time,
 }
 
@@ -23,7 +23,7 @@ impl Deferrable {
         match limits.checked() {
             Ok(limits) => Ok(Self {
                 limits,
-                left: limits.capacity,
+                remaining: limits.capacity,
                 window: now - now % limits.period,
             }),
             Err(refusal) => Err(refusal),
@@ -38,7 +38,7 @@ impl Deferrable {
         let window = self.window_of(now);
         if window != self.window {
             self.window = window;
-            self.left = self.limits.capacity;
+            self.remaining = self.limits.capacity;
         }
     }
 }
@@ -55,20 +55,20 @@ impl Budget for Deferrable {
     fn charge(&mut self, from: Time, until: Time) {
         self.advance(from);
         let boundary = self.window + self.limits.period;
-        self.left = self.left.saturating_sub(until.min(boundary) - from);
+        self.remaining = self.remaining.saturating_sub(until.min(boundary) - from);
         if until > boundary {
             self.advance(until);
-            self.left = self.limits.capacity.saturating_sub(until - self.window);
+            self.remaining = self.limits.capacity.saturating_sub(until - self.window);
         }
     }
 
     fn available(&self, now: Time) -> Time {
-        let left = if self.window_of(now) == self.window {
-            self.left
+        let remaining = if self.window_of(now) == self.window {
+            self.remaining
         } else {
             self.limits.capacity
         };
-        left.min(self.window_of(now) + self.limits.period - now)
+        remaining.min(self.window_of(now) + self.limits.period - now)
     }
 
     fn next_replenishment(&self, now: Time) -> Time {

@@ -14,7 +14,7 @@ use crate::thread::{NEVER, Refusal, Time};
 #[derive(Clone, Copy, Debug)]
 pub struct PosixSporadic<const K: usize> {
     limits: Capacity,
-    left: Time,
+    remaining: Time,
     activation: Time,
     used: Time,
     pending: [Chunk; K],
@@ -33,7 +33,7 @@ impl<const K: usize> PosixSporadic<K> {
         }
         Ok(Self {
             limits,
-            left: limits.capacity,
+            remaining: limits.capacity,
             activation: now,
             used: 0,
             pending: [Chunk {
@@ -49,10 +49,10 @@ impl<const K: usize> PosixSporadic<K> {
             let Chunk { usable, amount } = self.pending[0];
             self.pending.copy_within(1..self.len, 0);
             self.len -= 1;
-            if self.left == 0 {
+            if self.remaining == 0 {
                 self.activation = usable;
             }
-            self.left += amount;
+            self.remaining += amount;
         }
     }
 
@@ -88,8 +88,8 @@ impl<const K: usize> Budget for PosixSporadic<K> {
     fn charge(&mut self, from: Time, until: Time) {
         self.replenish(from);
         self.used += until - from;
-        self.left = self.left.saturating_sub(until - from);
-        if self.left == 0 {
+        self.remaining = self.remaining.saturating_sub(until - from);
+        if self.remaining == 0 {
             self.end_activation();
         }
     }
@@ -97,7 +97,7 @@ impl<const K: usize> Budget for PosixSporadic<K> {
     fn available(&self, now: Time) -> Time {
         let due = self.pending[..self.len].iter();
         let due = due.take_while(|chunk| chunk.usable <= now);
-        self.left + due.map(|chunk| chunk.amount).sum::<Time>()
+        self.remaining + due.map(|chunk| chunk.amount).sum::<Time>()
     }
 
     fn next_replenishment(&self, now: Time) -> Time {

@@ -65,7 +65,7 @@ pub struct FixedPriority<R, const N: usize> {
     ready: ReadyQueue<N>,
     /// Priorities at which threads run: their own, or the ceiling where that is more important.
     priorities: [Priority; N],
-    own: [Priority; N],
+    base: [Priority; N],
     ceilings: [Priority; N],
     /// The thread that was picked last, while it is ready.
     running: Option<ThreadId>,
@@ -81,7 +81,7 @@ impl<R: Rule, const N: usize> FixedPriority<R, N> {
             rule,
             ready: ReadyQueue::new(),
             priorities: [Priority(0); N],
-            own: [Priority(0); N],
+            base: [Priority(0); N],
             ceilings: [NO_CEILING; N],
             running: None,
             used: [0; N],
@@ -105,7 +105,7 @@ impl<R: Rule, const N: usize> FixedPriority<R, N> {
     /// Queues a thread anew, if it is ready, behind those of the priority at which it runs from now on.
     fn place(&mut self, thread: ThreadId) {
         let place = thread.index();
-        let priority = self.own[place].min(self.ceilings[place]);
+        let priority = self.base[place].min(self.ceilings[place]);
         self.priorities[place] = priority;
         if self.ready.contains(thread) {
             self.ready.remove(thread);
@@ -143,7 +143,7 @@ impl<R: Rule, const N: usize> Policy for FixedPriority<R, N> {
     type Parameters = Priority;
 
     fn add(&mut self, thread: ThreadId, parameters: Priority, _now: Time) -> Result<(), Refusal> {
-        self.own[thread.index()] = checked(parameters)?;
+        self.base[thread.index()] = checked(parameters)?;
         self.priorities[thread.index()] = parameters;
         self.ceilings[thread.index()] = NO_CEILING;
         self.used[thread.index()] = 0;
@@ -164,7 +164,7 @@ impl<R: Rule, const N: usize> Policy for FixedPriority<R, N> {
         parameters: Priority,
         _now: Time,
     ) -> Result<(), Refusal> {
-        self.own[thread.index()] = checked(parameters)?;
+        self.base[thread.index()] = checked(parameters)?;
         self.place(thread);
         Ok(())
     }
@@ -202,7 +202,7 @@ impl<R: Rule, const N: usize> Policy for FixedPriority<R, N> {
         self.expire_quantum();
         self.running = self.choose();
         self.running.map(|thread| {
-            let left = self
+            let remaining = self
                 .rule
                 .quantum()
                 .saturating_sub(self.used[thread.index()]);
@@ -210,7 +210,7 @@ impl<R: Rule, const N: usize> Policy for FixedPriority<R, N> {
             Pick {
                 thread,
                 until: if limited {
-                    now.saturating_add(left)
+                    now.saturating_add(remaining)
                 } else {
                     NEVER
                 },

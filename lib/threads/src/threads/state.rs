@@ -1,6 +1,7 @@
 //! From events to decisions
 
-use super::{Decided, HandOver, IDLE, OWN, State, Wait, thread_of};
+use super::dispatch::Decided;
+use super::{HandOver, IDLE, OWN, State, Wait, thread_of};
 use crate::events::Wish;
 use crate::lock::Lock;
 use crate::wait::Transfer;

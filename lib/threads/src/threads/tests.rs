@@ -3,7 +3,7 @@
 extern crate std;
 use super::*;
 use crate::Moved;
-use bulkhead_abi::dispatch::NOT_IN_FORCE;
+use bulkhead_abi::dispatch::{EventKind, NOT_IN_FORCE};
 use bulkhead_sched::Account;
 use bulkhead_sched::policy::{FixedPriority, Preemptive};
 use core::sync::atomic::AtomicU64;

@@ -112,7 +112,7 @@ impl Buffer {
 /// A bridge that runs, and what it said.
 pub(crate) struct Machine {
     child: Child,
-    said: Arc<Mutex<Vec<String>>>,
+    printed: Arc<Mutex<Vec<String>>>,
 }
 
 impl Machine {
@@ -125,22 +125,25 @@ impl Machine {
             .args(["--report", "50"])
             .stdout(Stdio::piped());
         let mut child = command.spawn().expect("the program");
-        let said = Arc::new(Mutex::new(Vec::new()));
-        let (lines, output) = (Arc::clone(&said), child.stdout.take().expect("its output"));
+        let printed = Arc::new(Mutex::new(Vec::new()));
+        let (lines, output) = (
+            Arc::clone(&printed),
+            child.stdout.take().expect("its output"),
+        );
         thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
                 lines.lock().expect("nobody panics with it").push(line);
             }
         });
-        Self { child, said }
+        Self { child, printed }
     }
 
     /// Waits for a line that has all of these words in it, and gives the last such.
     pub(crate) fn says(&self, words: &[&str]) -> String {
         let end = Instant::now() + DEADLINE;
         loop {
-            let said = self.said.lock().expect("nobody panics with it").clone();
-            let found = said
+            let printed = self.printed.lock().expect("nobody panics with it").clone();
+            let found = printed
                 .iter()
                 .rfind(|line| words.iter().all(|word| line.contains(word)));
             if let Some(line) = found {
@@ -149,7 +152,7 @@ impl Machine {
             assert!(
                 Instant::now() < end,
                 "{words:?} was not said:\n{}",
-                said.join("\n")
+                printed.join("\n")
             );
             thread::sleep(Duration::from_millis(5));
         }
@@ -157,8 +160,8 @@ impl Machine {
 
     /// The number before a word in the last line that has it, 0 where none was said.
     pub(crate) fn said_count(&self, word: &str) -> u64 {
-        let said = self.said.lock().expect("nobody panics with it").clone();
-        let line = said.iter().rfind(|line| line.contains(word));
+        let printed = self.printed.lock().expect("nobody panics with it").clone();
+        let line = printed.iter().rfind(|line| line.contains(word));
         let before = line.and_then(|line| line.split(word).next()?.split_whitespace().last());
         before.and_then(|number| number.parse().ok()).unwrap_or(0)
     }

@@ -105,13 +105,13 @@ impl Speed {
 
 /// The next message that was put into a channel.
 fn next(reader: &mut BytesReader) -> Vec<u8> {
-    let mut came = None;
+    let mut message = None;
     until("the message", || {
         let taken = reader.take().expect("sound");
-        came = taken.map(|(_, bytes)| bytes.to_vec());
-        came.is_some()
+        message = taken.map(|(_, bytes)| bytes.to_vec());
+        message.is_some()
     });
-    came.expect("it came")
+    message.expect("it came")
 }
 
 #[test]
@@ -131,8 +131,8 @@ fn a_node_hears_all_that_a_ring_has() {
         // A subscription keeps the last ten.
         if count % 10 == 0 {
             for past in count - 9..=count {
-                let came = heard.recv_timeout(PATIENCE).expect("it comes");
-                assert_eq!(came, Speed::of(past));
+                let received = heard.recv_timeout(PATIENCE).expect("it comes");
+                assert_eq!(received, Speed::of(past));
             }
         }
     }

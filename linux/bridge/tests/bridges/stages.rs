@@ -30,7 +30,7 @@ impl Stage {
             _ => link::Kind::Newest,
         };
         let bytes = of_link.bytes().expect("there is such a buffer");
-        let described = Description {
+        let description = Description {
             name: "in".into(),
             peer: String::new(),
             standby: None,
@@ -40,7 +40,7 @@ impl Stage {
             messages: PLACES as usize,
             read_only: false,
         };
-        let channel = Channel::create_file(&Self::path(folder.path()), bytes, described);
+        let channel = Channel::create_file(&Self::path(folder.path()), bytes, description);
         let channel = channel.expect("a file");
         let region = channel.region().expect("writable");
         Self {
@@ -199,9 +199,12 @@ fn a_flood_is_dropped_and_counted() {
             let last = entered.last().is_some_and(|one| one.data[1] == sent);
             last || kind == Kind::Ring && runs.said_count("dropped") + entered.len() as u64 == sent
         });
-        let apart = u128::from(frequency_hz()) * APART.as_nanos() / 1_000_000_000;
+        let distance = u128::from(frequency_hz()) * APART.as_nanos() / 1_000_000_000;
         for pair in entered.windows(2) {
-            assert!(u128::from(pair[1].put - pair[0].put) >= apart, "{pair:?}");
+            assert!(
+                u128::from(pair[1].put - pair[0].put) >= distance,
+                "{pair:?}"
+            );
             assert!(pair[1].data[1] > pair[0].data[1], "in their order");
         }
         let dropped = sent - entered.len() as u64;

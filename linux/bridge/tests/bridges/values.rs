@@ -29,9 +29,12 @@ fn the_newest_value_arrives() {
             writer.put(&message(written)).expect("four slots have room");
         }
         if let Some((_, bytes)) = reader.take().expect("sound") {
-            let came = number(bytes);
-            assert!(came > read && came <= written, "{came} after {read}");
-            read = came;
+            let received = number(bytes);
+            assert!(
+                received > read && received <= written,
+                "{received} after {read}"
+            );
+            read = received;
         }
         written == 2000 && read == written
     });
@@ -171,11 +174,11 @@ fn what_is_old_raises_the_fallback_until_something_comes() {
     ];
     let there_runs = Machine::start(folder.path(), &lines);
     let mut reader = there.reader();
-    let mut newest = |wanted: &[u8]| {
+    let mut newest = |expected: &[u8]| {
         reader
             .take()
             .expect("sound")
-            .is_some_and(|(_, bytes)| bytes == wanted)
+            .is_some_and(|(_, bytes)| bytes == expected)
     };
     until("the fallback, while nobody is there", || {
         newest(&[0xff; BYTES])
@@ -231,9 +234,12 @@ fn what_a_cut_wire_loses_is_counted() {
             written += u64::from(written < most && writer.put(&message(written + 1)).is_ok());
         }
         while let Some((_, bytes)) = reader.take().expect("sound") {
-            let came = number(bytes);
-            assert!(came > last && came <= written, "{came} after {last}");
-            (read, last) = (read + 1, came);
+            let received = number(bytes);
+            assert!(
+                received > last && received <= written,
+                "{received} after {last}"
+            );
+            (read, last) = (read + 1, received);
         }
         if read > 2000 * (cuts + 1) && cuts < 3 {
             wire.cut();

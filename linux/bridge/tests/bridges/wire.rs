@@ -14,7 +14,7 @@ pub(crate) struct Wire {
 impl Wire {
     pub(crate) fn to(port: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let own = listener.local_addr().expect("its address").port();
+        let local_port = listener.local_addr().expect("its address").port();
         let carried = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&carried);
         thread::spawn(move || {
@@ -28,7 +28,10 @@ impl Wire {
                 kept.lock().expect("nobody panics").extend([near, far]);
             }
         });
-        Self { port: own, carried }
+        Self {
+            port: local_port,
+            carried,
+        }
     }
 
     /// Ends all connections, with what is under way in them.

@@ -5,8 +5,8 @@
 //! is read, so only what passed between counts, and a clock that was set long ago does no harm.
 
 use super::{Can, FRAME_BYTES, decode};
-use crate::bell::Bell;
 use crate::clock;
+use crate::device_wakeup::Bell;
 use crate::error::Error;
 use bulkhead_abi::can::Frame;
 use nix::errno::Errno;

@@ -190,13 +190,13 @@ fn undefined_calls_of_the_range_and_immediates_are_faults() {
         frame.set_spsr(0x3C5);
         let end = world.exception(0, class << 26 | 1 << 25 | immediate);
         assert_eq!(end, End::Returned);
-        let told = Effect::ToEl1 {
+        let expected = Effect::ToEl1 {
             esr: 1 << 25,
             far: 0,
             elr: 0x1000,
             spsr: 0x3C5,
         };
-        assert_eq!(world.fake.take_effects(), [told], "at the call itself");
+        assert_eq!(world.fake.take_effects(), [expected], "at the call itself");
         assert_eq!(frame.elr(), 0x8200);
         assert_eq!(world.faults(0)[0].elr, 0x1000, "in the record too");
     }

@@ -130,7 +130,7 @@ impl Machine for Fake {
     fn wait(self, _mask: u64) {
         match self.0.patience.get() {
             0 => resume_unwind(Box::new(End::Waits)),
-            left => self.0.patience.set(left - 1),
+            count => self.0.patience.set(count - 1),
         }
     }
 

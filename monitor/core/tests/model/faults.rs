@@ -48,13 +48,13 @@ fn aborts_are_reported_as_external_at_the_right_vector() {
             let world = injecting();
             assert_eq!(fault(&world, esr, spsr, 0x1234), End::Returned);
             let esr = class << 26 | 1 << 25 | iss | 0x10;
-            let told = Effect::ToEl1 {
+            let expected = Effect::ToEl1 {
                 esr,
                 far: 0xABC,
                 elr: 0x1234,
                 spsr,
             };
-            assert_eq!(world.fake.take_effects(), [told]);
+            assert_eq!(world.fake.take_effects(), [expected]);
             let frame = &world.cores[2].frame;
             assert_eq!((frame.elr(), frame.spsr()), (VBAR + vector, 0x3C5));
         }
@@ -82,13 +82,13 @@ fn unknown_classes_are_undefined_instructions() {
             fault(&world, class << 26 | 1 << 25 | 0x1234, 0x3C5, 0x1000),
             End::Returned
         );
-        let told = Effect::ToEl1 {
+        let expected = Effect::ToEl1 {
             esr: 1 << 25,
             far: 0xABC,
             elr: 0x1000,
             spsr: 0x3C5,
         };
-        assert_eq!(world.fake.take_effects(), [told], "class {class:#x}");
+        assert_eq!(world.fake.take_effects(), [expected], "class {class:#x}");
         assert_eq!(world.counters(2).traps[Trap::Undefined as usize], 1);
     }
 }

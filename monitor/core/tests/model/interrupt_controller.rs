@@ -266,13 +266,13 @@ fn the_zero_register_is_no_register() {
 }
 
 #[test]
-fn accesses_that_are_not_described_are_violations() {
-    let described = access(2, 3, true);
+fn accesses_with_an_incomplete_syndrome_are_violations() {
+    let complete = access(2, 3, true);
     let cases = [
-        ("writeback or pair", described & !(1 << 24), 0),
-        ("table walk", described | 1 << 7, 0),
-        ("permission", described & !0x3F | 0x0F, 0),
-        ("misaligned", described, 2),
+        ("writeback or pair", complete & !(1 << 24), 0),
+        ("table walk", complete | 1 << 7, 0),
+        ("permission", complete & !0x3F | 0x0F, 0),
+        ("misaligned", complete, 2),
         ("misaligned double", access(3, 3, true), 0),
     ];
     for (what, esr, offset) in cases {

@@ -128,7 +128,7 @@ fn the_root_is_cut_before_and_restored_after_with_the_translations_forgotten() {
     let world = World::running(Wishes::default());
     world.call(2, &[hypercall::FAIL, 0]);
     let effects = world.fake.take_effects();
-    let position = |wanted: Effect| effects.iter().position(|effect| *effect == wanted);
+    let position = |sought: Effect| effects.iter().position(|effect| *effect == sought);
     let [first, ..] = roots(1);
     let cut = position(Effect::Write {
         pa: first.pa,
@@ -174,7 +174,7 @@ fn a_core_without_a_guest_is_not_woken_by_its_interrupts() {
     });
     assert_eq!(world.call(2, &[hypercall::FAIL, 0]), End::Waits);
     let effects = world.fake.take_effects();
-    let position = |wanted: Effect| effects.iter().rposition(|effect| *effect == wanted);
+    let position = |sought: Effect| effects.iter().rposition(|effect| *effect == sought);
     assert!(position(Effect::Disown) > position(Effect::Reset));
 }
 
@@ -183,7 +183,7 @@ fn a_guest_never_sees_the_monitors_interrupt() {
     let world = World::running(Wishes::default());
     world.call(2, &[hypercall::FAIL, 0]);
     let effects = world.fake.take_effects();
-    let position = |wanted: Effect| effects.iter().rposition(|effect| *effect == wanted);
+    let position = |sought: Effect| effects.iter().rposition(|effect| *effect == sought);
     let (enabled, disabled) = (set_private(2, 0x100), set_private(2, 0x180));
     assert!(position(enabled) < position(disabled));
     assert!(position(disabled) < position(Effect::Alarm(u64::MAX)));

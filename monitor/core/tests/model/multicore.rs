@@ -85,12 +85,12 @@ fn a_core_that_does_not_come_stops_the_partition_and_is_reported() {
     assert_eq!(world.call(0, &[hypercall::FAIL, 0]), End::Waits);
     assert!(world.is_cut(0));
     let log = world.faults(0);
-    let [lost, own] = [Cause::Hang, Cause::Panic].map(|cause| {
+    let [hang, panic] = [Cause::Hang, Cause::Panic].map(|cause| {
         let found = log.iter().find(|record| record.cause == cause as u32);
         *found.expect("a record of each cause")
     });
-    assert_eq!((lost.core, lost.cause), (1, Cause::Hang as u32));
-    assert_eq!((own.core, own.action), (0, Action::Halt as u32));
+    assert_eq!((hang.core, hang.cause), (1, Cause::Hang as u32));
+    assert_eq!((panic.core, panic.action), (0, Action::Halt as u32));
     assert_eq!(world.link(0).state, State::Down as u32);
     assert_eq!(world.idle(0), End::Waits);
 }

@@ -311,23 +311,23 @@ impl World {
         let cores = OWNERS.map(|_| room::<Core>());
         let partitions = [(); 3].map(|()| room::<Partition>());
         for (index, &place_of) in partitions.iter().enumerate() {
-            let own = |&(_, owner): &(&*mut Core, &Option<(usize, u32)>)| {
+            let is_of_partition = |&(_, owner): &(&*mut Core, &Option<(usize, u32)>)| {
                 owner.is_some_and(|(partition, _)| partition == index)
             };
-            let own: Vec<_> = cores
+            let members: Vec<_> = cores
                 .iter()
                 .zip(&OWNERS)
-                .filter(own)
+                .filter(is_of_partition)
                 .map(|(&core, _)| at(core))
                 .collect();
             let standby = (index == 0).then(|| at(partitions[2]));
-            place(place_of, partition(index, wishes, own.leak(), standby));
+            place(place_of, partition(index, wishes, members.leak(), standby));
         }
         let partitions = partitions.map(at);
         let empty = leak(partition(9, wishes, &[], None));
         for (index, &place_of) in cores.iter().enumerate() {
-            let own = OWNERS[index].map_or(empty, |(partition, _)| partitions[partition]);
-            let state = core(index, own, leak(partitions), wishes.by_change);
+            let owner = OWNERS[index].map_or(empty, |(partition, _)| partitions[partition]);
+            let state = core(index, owner, leak(partitions), wishes.by_change);
             place(place_of, state);
         }
         let world = Self {

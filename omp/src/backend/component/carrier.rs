@@ -14,9 +14,9 @@
     reason = "registers, stacks, and a record behind a register"
 )]
 
-use super::super::{Stack, System};
+use super::super::System;
+use super::super::interface::{Backend, Stack};
 use super::{heap, processor};
-use crate::backend::Backend;
 use bulkhead_abi::kernel::{MAX_CORES, Operation, Status};
 use bulkhead_component::First;
 use bulkhead_component::call::call;
@@ -45,7 +45,7 @@ unsafe extern "C" {
 }
 
 /// A core and its carrier.
-pub(super) struct Carrier {
+pub(crate) struct Carrier {
     rank: AtomicUsize,
     /// The word at which it is parked, or 0.
     parked_at: AtomicUsize,
@@ -74,12 +74,12 @@ static CARRIERS: [Carrier; MAX_CORES] = [const {
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// How many there are.
-pub(super) fn count() -> usize {
+pub(crate) fn count() -> usize {
     COUNT.load(Ordering::Relaxed)
 }
 
 /// Carrier of the calling core.
-pub(super) fn current() -> &'static Carrier {
+pub(crate) fn current() -> &'static Carrier {
     let block: *const *const Carrier;
     // SAFETY: reads a register.
     unsafe { asm!("mrs {}, tpidr_el0", out(reg) block, options(nomem, nostack, preserves_flags)) };
@@ -90,7 +90,7 @@ pub(super) fn current() -> &'static Carrier {
 }
 
 /// Makes the calling core, the `rank`th, ready to run a carrier.
-pub(super) fn open(first: &mut First, rank: usize) -> Result<(), Status> {
+pub(crate) fn open(first: &mut First, rank: usize) -> Result<(), Status> {
     let carrier = CARRIERS.get(rank).ok_or(Status::BadArgument)?;
     carrier.rank.store(rank, Ordering::Relaxed);
     set_block(carrier).ok_or(Status::NoCapability)?;
@@ -119,7 +119,7 @@ fn set_block(carrier: &'static Carrier) -> Option<()> {
 }
 
 /// Gives work that never ends to a carrier that has none.
-pub(super) fn employ(main: extern "C" fn(usize), argument: usize, stack: usize) -> Option<()> {
+pub(crate) fn employ(main: extern "C" fn(usize), argument: usize, stack: usize) -> Option<()> {
     let idle = |carrier: &&Carrier| !carrier.taken.swap(true, Ordering::Relaxed);
     let carrier = CARRIERS.iter().take(count()).find(idle)?;
     let Some(stack) = heap::stack(stack) else {
@@ -136,7 +136,7 @@ pub(super) fn employ(main: extern "C" fn(usize), argument: usize, stack: usize) 
 }
 
 /// First function of a carrier: waits on the kernel's small stack until there is something to run.
-pub(super) extern "C" fn carry(_: u64) -> ! {
+pub(crate) extern "C" fn carry(_: u64) -> ! {
     let carrier = current();
     while carrier.main.load(Ordering::Acquire) == 0 {
         carrier.wait();
@@ -164,12 +164,12 @@ unsafe extern "C" fn enter(argument: usize, main: usize, high: usize) -> ! {
 
 impl Carrier {
     /// Its place among the partition's cores.
-    pub(super) fn rank(&self) -> usize {
+    pub(crate) fn rank(&self) -> usize {
         self.rank.load(Ordering::Relaxed)
     }
 
     /// Bounds of its stack.
-    pub(super) fn stack(&self) -> Stack {
+    pub(crate) fn stack(&self) -> Stack {
         let [low, high] = [0, 1].map(|bound: usize| self.stack[bound].load(Ordering::Relaxed));
         Stack { low, high }
     }
@@ -183,12 +183,12 @@ impl Carrier {
         processor::of(self.rank.load(Ordering::Relaxed)).wait(receive);
     }
 
-    pub(super) fn sleep_until(&self, until: u64) {
+    pub(crate) fn sleep_until(&self, until: u64) {
         processor::of(self.rank.load(Ordering::Relaxed)).sleep_until(until);
     }
 
     /// The calling carrier sleeps while `*word == expected`; may wake without cause.
-    pub(super) fn park(&self, word: &AtomicU32, expected: u32) {
+    pub(crate) fn park(&self, word: &AtomicU32, expected: u32) {
         self.parked_at
             .store(word.as_ptr() as usize, Ordering::Relaxed);
         fence(Ordering::SeqCst);
@@ -200,7 +200,7 @@ impl Carrier {
 }
 
 /// Wakes the carrier that is parked at `word`, which was changed.
-pub(super) fn unpark(word: &AtomicU32) {
+pub(crate) fn unpark(word: &AtomicU32) {
     let word = word.as_ptr() as usize;
     fence(Ordering::SeqCst);
     let parked = |one: &&Carrier| one.parked_at.load(Ordering::Relaxed) == word;

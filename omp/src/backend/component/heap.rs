@@ -4,7 +4,7 @@
 //! asked for at least at [`LEAST_ALIGN`], so that a caller can give one back without its alignment.
 #![expect(unsafe_code, reason = "mapped pages become blocks")]
 
-use super::super::Stack;
+use super::super::interface::Stack;
 use crate::spinlock::SpinLock;
 use bulkhead_abi::PAGE_SIZE;
 use bulkhead_abi::kernel::{IMAGE_END, Operation, Rights, Status, first};
@@ -17,7 +17,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use rlsf::Tlsf;
 
 /// Bytes of a page.
-pub(super) const PAGE: usize = PAGE_SIZE as usize;
+pub(crate) const PAGE: usize = PAGE_SIZE as usize;
 /// Bytes that one level-3 table maps.
 const WINDOW: u64 = 2 << 20;
 /// Begin of the heap: what one table maps from the image on, and one unmapped window.
@@ -53,7 +53,7 @@ fn with<R>(act: impl FnOnce(&mut Blocks) -> R) -> R {
 
 /// Makes all of the partition's memory of `bytes` bytes the heap, but for `kept` pages that `first` hands
 /// out later.
-pub(super) fn open(first: &mut First, bytes: u64, kept: u64) -> Result<(), Status> {
+pub(crate) fn open(first: &mut First, bytes: u64, kept: u64) -> Result<(), Status> {
     let windows = (bytes.div_ceil(WINDOW) as usize).min(WINDOWS);
     for (place, number) in TABLES.iter().take(windows).zip(START / WINDOW..) {
         let table = first.make(Operation::MakePages, [3])?;
@@ -89,7 +89,7 @@ fn place(address: u64) -> (u64, u64) {
 }
 
 /// `bytes` bytes; `align` is a power of two.
-pub(super) fn allocate(bytes: usize, align: usize) -> Option<NonNull<u8>> {
+pub(crate) fn allocate(bytes: usize, align: usize) -> Option<NonNull<u8>> {
     let layout = Layout::from_size_align(bytes.max(1), align.max(LEAST_ALIGN)).ok()?;
     with(|blocks| blocks.allocate(layout))
 }
@@ -98,7 +98,7 @@ pub(super) fn allocate(bytes: usize, align: usize) -> Option<NonNull<u8>> {
 ///
 /// # Safety
 /// `block` came from [`allocate`] and is not used again.
-pub(super) unsafe fn release(block: NonNull<u8>) {
+pub(crate) unsafe fn release(block: NonNull<u8>) {
     // SAFETY: the caller's promise; all blocks are aligned to that at least.
     with(|blocks| unsafe { blocks.deallocate(block, LEAST_ALIGN) });
 }
@@ -116,7 +116,7 @@ pub unsafe fn resize(block: NonNull<u8>, bytes: usize) -> Option<NonNull<u8>> {
 }
 
 /// A stack above an unmapped page: pages of blocks lie behind their headers.
-pub(super) fn stack(bytes: usize) -> Option<Stack> {
+pub(crate) fn stack(bytes: usize) -> Option<Stack> {
     let bytes = bytes.next_multiple_of(PAGE);
     let block = allocate(bytes + PAGE, PAGE)?;
     let guard = block.as_ptr() as usize;

@@ -22,7 +22,7 @@ const CHUNKS: usize = 16;
 const WHOLE_NS: u64 = 1_000_000_000;
 
 /// One core's scheduler.
-pub(super) struct Processor {
+pub(crate) struct Processor {
     threads: CoreThreads<Vcpus<THREADS, 1, CHUNKS>, THREADS>,
     /// Budget and period of its VCPU, nanoseconds; 0: none.
     budget: [AtomicU64; 2],
@@ -51,13 +51,13 @@ static PROCESSORS: [Processor; MAX_CORES] = [const {
 }; MAX_CORES];
 
 /// The scheduler of the core of `rank`, modulo their number.
-pub(super) fn of(rank: usize) -> &'static Processor {
+pub(crate) fn of(rank: usize) -> &'static Processor {
     &PROCESSORS[rank % MAX_CORES]
 }
 
 impl Processor {
     /// Says which VCPU the description gives the core, before it is furnished.
-    pub(super) fn set_budget(&self, capacity_ns: u64, period_ns: u64) {
+    pub(crate) fn set_budget(&self, capacity_ns: u64, period_ns: u64) {
         for (place, value) in self.budget.iter().zip([capacity_ns, period_ns]) {
             place.store(value, Ordering::Relaxed);
         }
@@ -70,7 +70,7 @@ impl Processor {
     }
 
     /// Makes the core's carrier, on that core; the sides of its end-point.
-    pub(super) fn furnish(&self, first: &mut First) -> Result<[u64; 2], Status> {
+    pub(crate) fn furnish(&self, first: &mut First) -> Result<[u64; 2], Status> {
         let limits = self.budget_ns().map(|budget| {
             let [capacity, period] = budget.map(clock::ticks);
             Capacity { capacity, period }
@@ -97,17 +97,17 @@ impl Processor {
     }
 
     /// Runs the carrier for ever; called by the core's first thread.
-    pub(super) fn run(&self) -> ! {
+    pub(crate) fn run(&self) -> ! {
         self.threads.run_telling(tell)
     }
 
     /// The carrier sleeps until tick `until`.
-    pub(super) fn sleep_until(&self, until: u64) {
+    pub(crate) fn sleep_until(&self, until: u64) {
         self.threads.sleep_until(until);
     }
 
     /// The carrier waits until another one notifies it, or has since it last waited.
-    pub(super) fn wait(&self, receive: u64) {
+    pub(crate) fn wait(&self, receive: u64) {
         if self.threads.wait_notified(receive).is_err() {
             print(b"bulkhead-omp: the kernel does not let a carrier wait");
             super::fail(1);

@@ -104,9 +104,9 @@ fn descend(network: &Network, lesson: &Lesson, gradient: &mut [f32; WEIGHTS]) {
     let (first_gradient, rest) = gradient.split_at_mut(first_weights.len());
     let (second_gradient, output_gradient) = rest.split_at_mut(second_weights.len());
     let second_error = back(output_weights, output_gradient, &error, &second);
-    let second_error = through(&second_error, &second);
+    let second_error = propagate(&second_error, &second);
     let first_error = back(second_weights, second_gradient, &second_error, &first);
-    let first_error = through(&first_error, &first);
+    let first_error = propagate(&first_error, &first);
     back::<INPUTS, { HIDDEN[0] }>(first_weights, first_gradient, &first_error, &lesson.inputs);
 }
 
@@ -134,7 +134,7 @@ fn back<const FROM: usize, const TO: usize>(
 }
 
 /// Propagates errors through the activation y = x/(1 + |x|), with derivative (1 − |y|)².
-fn through<const N: usize>(errors: &[f32; N], values: &[f32; N]) -> [f32; N] {
+fn propagate<const N: usize>(errors: &[f32; N], values: &[f32; N]) -> [f32; N] {
     core::array::from_fn(|neuron| {
         let slope = 1.0 - values[neuron].abs();
         errors[neuron] * slope * slope

@@ -41,16 +41,16 @@ pub(crate) fn measure(first: &mut First, vcpus: u64, rounds: u64) -> Result<(), 
 
 extern "C" fn spin(index: u64) -> ! {
     THREADS.block(START.load(Relaxed));
-    let own = index as usize - 1;
+    let place = index as usize - 1;
     let mut last = clock::cycles();
     loop {
         let now = clock::cycles();
         let gap = counter().steps(now.wrapping_sub(last));
         if gap > GAP && index != FIRST {
-            count(counter().between(LAST[own - 1].load(Relaxed), now));
+            count(counter().between(LAST[place - 1].load(Relaxed), now));
         }
         last = clock::cycles();
-        LAST[own].store(last, Relaxed);
+        LAST[place].store(last, Relaxed);
     }
 }
 

@@ -6,9 +6,9 @@ use bulkhead_abi::kernel::Status;
 use bulkhead_abi::timing::{MAX_CHUNKS, MAX_SLOTS, MAX_TIME_PARTITIONS};
 use bulkhead_component::figure::Figure;
 use bulkhead_component::println;
-use bulkhead_sched::alike::first_difference;
 use bulkhead_sched::budget::{Capacity, Utilisation};
 use bulkhead_sched::policy::{Binding, ServerId, Vcpus};
+use bulkhead_sched::policy_comparison::first_difference;
 use bulkhead_sched::{Refusal, Scheduler};
 use bulkhead_slite::Mutex;
 

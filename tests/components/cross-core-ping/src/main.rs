@@ -149,8 +149,8 @@ fn begin(first: &mut First) -> Result<Infallible, Status> {
     ROUNDS.store(argument(&info, "rounds").unwrap_or(1000), Relaxed);
     call(first::MONITOR, Operation::Up, [])?;
     let root = first.prepare_core(1)?;
-    let own = [first::SCHEDULER, first::TIME];
-    let asks = FIRST.furnish(first, ask, own, scb())?;
+    let objects = [first::SCHEDULER, first::TIME];
+    let asks = FIRST.furnish(first, ask, objects, scb())?;
     let answers = OTHER.furnish(first, answer, [root.scheduler, root.time], root.scb)?;
     FIRST.peer.store(answers, Relaxed);
     OTHER.peer.store(asks, Relaxed);

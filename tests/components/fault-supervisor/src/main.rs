@@ -74,8 +74,8 @@ fn watch(first: &mut First) -> Result<Infallible, Status> {
             "the server answers {} with status {}",
             reply.value, reply.status
         );
-        let left = call(slice, Operation::Budget, [])?;
-        call(slice, Operation::Transfer, [first::TIME, left])?;
+        let remaining = call(slice, Operation::Budget, [])?;
+        call(slice, Operation::Transfer, [first::TIME, remaining])?;
     }
     println!("all {} stopped", MISDEEDS.len());
     loop {

@@ -197,9 +197,9 @@ impl Attacker {
     fn attack(&mut self, bystander: &mut Ward, seen: &mut Seen) -> Result<(), Status> {
         for _ in 0..SLICES {
             self.furnish()?;
-            let left = call(self.ward.time, Operation::Budget, [])?;
-            if left < SLICE {
-                let words = [self.ward.time, SLICE - left];
+            let remaining = call(self.ward.time, Operation::Budget, [])?;
+            if remaining < SLICE {
+                let words = [self.ward.time, SLICE - remaining];
                 call(slots::TIME, Operation::Transfer, words)?;
             }
             let faulted = self.ward.run(self.index)?;

@@ -49,12 +49,12 @@ impl End {
     /// Moves a slot's worth of bytes, for the configured part of the budget.
     fn move_bytes(settings: Settings) {
         let gap = ticks(GAP_NS);
-        let mut left = ticks(settings.delta_ns * SLOT as u64);
+        let mut remaining = ticks(settings.delta_ns * SLOT as u64);
         let mut last = clock::now();
-        while left > 0 {
+        while remaining > 0 {
             let now = clock::now();
             let passed = now - last;
-            left = left.saturating_sub(if passed < gap { passed } else { 0 });
+            remaining = remaining.saturating_sub(if passed < gap { passed } else { 0 });
             last = now;
         }
     }

@@ -124,7 +124,12 @@ fn present(first: &mut First, function: &Function) -> Result<usize, Status> {
     Ok(found)
 }
 
-fn attack(first: &mut First, device: &Device, own: &Function, intact: bool) -> Result<(), Status> {
+fn attack(
+    first: &mut First,
+    device: &Device,
+    function: &Function,
+    intact: bool,
+) -> Result<(), Status> {
     const FIRST_BAR: usize = 0x10;
     let info = first.guest_info()?;
     if let Some(port) = argument(&info, "move-to") {
@@ -137,7 +142,7 @@ fn attack(first: &mut First, device: &Device, own: &Function, intact: bool) -> R
         (0..FILTER).for_each(|byte| registers.write(ACCEPTANCE + byte, 0));
         device
             .configuration()
-            .write_word(bar, own.bars[CONTROLLER].value);
+            .write_word(bar, function.bars[CONTROLLER].value);
     }
     if let Some(address) = argument(&info, "touch") {
         let place = map(first, address, 4)?;

@@ -29,7 +29,7 @@ primitives_timed_nothing:
 
 unsafe extern "C" {
     pub(crate) fn primitives_timed_switch(
-        own: &Dcb,
+        current: &Dcb,
         next: &Dcb,
         index: u64,
         scb: &Scb,

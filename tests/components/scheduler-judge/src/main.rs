@@ -110,11 +110,11 @@ fn delegate(first: &mut First, evader: &Ward) -> Result<(), Status> {
     evader.grant(BUDGET_US * clock::frequency() / 1_000_000)?;
     evader.run(NEVER)?;
     attack.store(0, Relaxed);
-    let left = call(time, Operation::Budget, [])?;
+    let remaining = call(time, Operation::Budget, [])?;
     let attempts = count.load(Relaxed) - made;
     println!(
         "delegation by the right to notify: attempts={attempts} {}",
-        verdict(left == CYCLES && attempts > 0)
+        verdict(remaining == CYCLES && attempts > 0)
     );
     Ok(())
 }

@@ -29,8 +29,8 @@ pub(super) fn bystanders(machine: &Machine, root: Thread<'_>) -> Vec<u64> {
     let words = |at| machine.frame(at).words().map(|word| word.get());
     // Of the table of interrupts, what the attacker has no lines of.
     let interrupts = words(core.interrupts().reference()).enumerate();
-    let own = LINES[0] as usize..(LINES[0] + LINES[1]) as usize;
-    let others = interrupts.filter(|(line, _)| !own.contains(line));
+    let attacker_lines = LINES[0] as usize..(LINES[0] + LINES[1]) as usize;
+    let others = interrupts.filter(|(line, _)| !attacker_lines.contains(line));
     let pages = pages.into_iter().flat_map(words);
     pages.chain(others.map(|(_, word)| word)).collect()
 }

@@ -22,7 +22,8 @@ impl<const N: usize, const M: usize, const K: usize, const P: usize, const S: us
         }
         let budget = VcpuBudget::Main(Sporadic::new(limits, now)?);
         let priority = self.servers.priority(id).ok_or(Refusal::BadParameters)?;
-        self.servers.change(id, priority, |own| *own = budget, now);
+        self.servers
+            .change(id, priority, |current| *current = budget, now);
         if let Some(periods) = self.periods.get_mut(usize::from(id.0)) {
             *periods = [limits.period; 2];
         }

@@ -2,11 +2,11 @@
 //!
 //! Arguments are looked up before the page is claimed: a refused call leaves everything as it was.
 
-use crate::call::Answer;
+use crate::dispatch::number;
 use crate::frame::{Ref, State};
 use crate::object::{Core, RETIRED, Scheduler, Thread, Time};
-use crate::run::number;
 use crate::slot::Vacant;
+use crate::system_call::Answer;
 use crate::{Hal, Kernel, translation};
 use bulkhead_abi::kernel::{
     IDENTITIES, IDENTITIES_SHIFT, Kind, LEAST, NESTING, NEVER, Rights, SCHEDULERS, Status,
@@ -160,10 +160,10 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if parent.nesting().get() >= NESTING as u64 {
             return Err(Status::Exhausted);
         }
-        let left = parent.quota().get().checked_sub(1);
-        let left = left.ok_or(Status::Exhausted)?;
+        let remaining = parent.quota().get().checked_sub(1);
+        let remaining = remaining.ok_or(Status::Exhausted)?;
         self.new_scheduler(core, at, thread, scb)?;
-        parent.quota().set(left);
+        parent.quota().set(remaining);
         self.enter_in(place, Kind::Scheduler, at, 0)
     }
 
@@ -179,8 +179,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
         if [from, into].map(|one| one.core().reference()) != [self.0.core().at(); 2] {
             return Err(Status::OtherCore);
         }
-        let left = from.quota().get().checked_sub(places);
-        from.quota().set(left.ok_or(Status::Exhausted)?);
+        let remaining = from.quota().get().checked_sub(places);
+        from.quota().set(remaining.ok_or(Status::Exhausted)?);
         into.quota().set(into.quota().get() + places);
         Ok(0)
     }

@@ -76,8 +76,8 @@ impl<M: Machine> Monitor<M> {
 
 /// A second after it was asked, the leader has not come: the partition is down, as far as one can see.
 fn report_lost(partition: &Partition, now: u64) {
-    let asked = |leader: &&Core| leader.requests.load(Relaxed) & request::HANG != 0;
-    if let Some(leader) = partition.leader().filter(asked)
+    let has_hang_request = |leader: &&Core| leader.requests.load(Relaxed) & request::HANG != 0;
+    if let Some(leader) = partition.leader().filter(has_hang_request)
         && !partition.link.is(State::Down)
     {
         partition.link.change(State::Down, 0, now);

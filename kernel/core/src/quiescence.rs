@@ -24,11 +24,13 @@ impl<'h, H: Hal> Kernel<'h, H> {
     /// Returns true if no core holds an object that has rested so long.
     #[inline(never)]
     pub(crate) fn is_quiet(self, rest: Rest) -> bool {
-        let own = self.0.core();
-        (0..own.count().get().min(MAX_CORES as u64)).all(|rank| {
-            let at = own.first().reference().plus(rank);
+        let this_core = self.0.core();
+        (0..this_core.count().get().min(MAX_CORES as u64)).all(|rank| {
+            let at = this_core.first().reference().plus(rank);
             let core = Core::new(at, self.0.frame(at));
-            at == own.at() || core.stage().get() != STARTED || rest.is_before(core.quiet().first())
+            at == this_core.at()
+                || core.stage().get() != STARTED
+                || rest.is_before(core.quiet().first())
         })
     }
 

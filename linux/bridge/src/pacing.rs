@@ -105,8 +105,8 @@ mod tests {
             // Ten times too fast, a little, and slower than it has to be.
             for hundredths in [10, 90, 110] {
                 let (put, dropped) = put_in(kind, hundredths, 40);
-                let apart = put.windows(2).map(|pair| pair[1] - pair[0]);
-                let closest = apart.chain([put[0]]).min().expect("some were put in");
+                let distances = put.windows(2).map(|pair| pair[1] - pair[0]);
+                let closest = distances.chain([put[0]]).min().expect("some were put in");
                 assert!(closest >= distance(), "{kind:?} {hundredths}: {put:?}");
                 assert_eq!(put.len() as u64 + dropped, 40);
                 assert_eq!(

@@ -6,9 +6,9 @@
 //!
 //! [`Core::current`]: crate::object::Core::current
 
-use crate::call::Answer;
 use crate::frame::Ref;
 use crate::object::{Core, READY, Scheduler, Thread, Time, WAITING};
+use crate::system_call::Answer;
 use crate::{Hal, Kernel};
 use bulkhead_abi::dispatch::{EventKind, MAX_THREADS};
 use bulkhead_abi::kernel::{ALL, KEEP, Kind, NESTING, NEVER, SAME_TIME, Status};
@@ -147,13 +147,13 @@ impl<'h, H: Hal> Kernel<'h, H> {
             .cycles()
             .set(thread.cycles().get().wrapping_add(used));
         let time = self.time(core.time().reference());
-        let left = time.budget().get();
-        if left == ALL {
+        let remaining = time.budget().get();
+        if remaining == ALL {
             return;
         }
-        match left.checked_sub(used) {
+        match remaining.checked_sub(used) {
             Some(rest) => time.budget().set(rest),
-            None => self.overdraw(time, used - left),
+            None => self.overdraw(time, used - remaining),
         }
     }
 
@@ -181,14 +181,14 @@ impl<'h, H: Hal> Kernel<'h, H> {
             if excess == 0 || !self.exists(scheduler) {
                 break;
             }
-            let own = self.thread(scheduler.thread().reference());
-            let budget = self.time(own.time().reference()).budget();
-            let left = budget.get();
-            if left == ALL {
+            let scheduler_thread = self.thread(scheduler.thread().reference());
+            let budget = self.time(scheduler_thread.time().reference()).budget();
+            let remaining = budget.get();
+            if remaining == ALL {
                 break;
             }
-            budget.set(left.saturating_sub(excess));
-            excess = excess.saturating_sub(left);
+            budget.set(remaining.saturating_sub(excess));
+            excess = excess.saturating_sub(remaining);
             scheduler = self.scheduler(scheduler.parent().reference());
         }
     }
@@ -288,12 +288,12 @@ impl<'h, H: Hal> Kernel<'h, H> {
         let time = self.time(self.0.core().time().reference());
         let current = self.current();
         self.report(current, EventKind::Expired);
-        let own = self.scheduler(current.scheduler().reference());
+        let direct = self.scheduler(current.scheduler().reference());
         let owner = self.scheduler(time.owner().reference());
-        if self.is_under(own, owner) {
+        if self.is_under(direct, owner) {
             owner
         } else {
-            own
+            direct
         }
     }
 

@@ -6,9 +6,9 @@
 //! another core is notified by what both share, three words, and an interrupt.
 
 use crate::bits::Bits;
-use crate::call::Answer;
 use crate::frame::{Frame, Ref, Word};
 use crate::object::{Core, LISTENED, READY, Scheduler, Thread, Time, WAITING};
+use crate::system_call::Answer;
 use crate::{Hal, Kernel};
 use bulkhead_abi::dispatch::{EventKind, MAX_THREADS};
 use bulkhead_abi::kernel::{Kind, SCHEDULERS, Status};
@@ -170,23 +170,23 @@ impl<'h, H: Hal> Kernel<'h, H> {
 
     /// Has [`Kernel::interrupt_late`] interrupt the core when a window has passed.
     fn interrupt_later(self, core: Ref) {
-        let own = self.0.core();
+        let this_core = self.0.core();
         let rank = Core::new(core, self.0.frame(core)).rank().get();
-        own.late().set(own.late().get() | 1 << rank);
+        this_core.late().set(this_core.late().get() | 1 << rank);
         let due = self.0.now().saturating_add(self.window());
-        own.due().set(own.due().get().min(due));
+        this_core.due().set(this_core.due().get().min(due));
     }
 
     /// Interrupts cores that were not when their mail came.
     pub(crate) fn interrupt_late(self) {
-        let own = self.0.core();
-        for rank in Bits(own.late().get()) {
-            let core = own.first().reference().plus(rank);
+        let this_core = self.0.core();
+        for rank in Bits(this_core.late().get()) {
+            let core = this_core.first().reference().plus(rank);
             if self.mailbox(core).word(MAIL).first() != 0 {
                 self.interrupt_core(core);
             }
         }
-        own.late().set(0);
+        this_core.late().set(0);
     }
 
     /// Delivers what other cores have posted, to each thread at most once for an interrupt of theirs, which came at
@@ -198,8 +198,8 @@ impl<'h, H: Hal> Kernel<'h, H> {
         self.quiesce_in_passing();
         let core = self.0.core();
         let mailbox = self.0.frame(core.mailbox().reference());
-        let left = core.mail_left();
-        let [mut words, mut word, mut bits] = left.map(Word::get);
+        let unattended = core.mail_left();
+        let [mut words, mut word, mut bits] = unattended.map(Word::get);
         let continues = words | bits != 0;
         if !continues {
             words = mailbox.word(MAIL).take() & !ON_ITS_WAY;
@@ -222,11 +222,11 @@ impl<'h, H: Hal> Kernel<'h, H> {
         }
         // An interrupt of another core that came meanwhile may be this one.
         if words | bits != 0 || continues {
-            let came = mailbox.word(MAIL).first() & ON_ITS_WAY != 0;
-            for (place, value) in left.into_iter().zip([words, word, bits]) {
+            let is_on_its_way = mailbox.word(MAIL).first() & ON_ITS_WAY != 0;
+            for (place, value) in unattended.into_iter().zip([words, word, bits]) {
                 place.set(value);
             }
-            if words | bits != 0 || came {
+            if words | bits != 0 || is_on_its_way {
                 self.0.interrupt_core(core);
             }
         }
@@ -340,9 +340,12 @@ impl<'h, H: Hal> Kernel<'h, H> {
     /// Returns whether a scheduler's own thread preempts the one that a notification preempted.
     #[inline(never)]
     fn is_more_important(self, scheduler: Scheduler<'h>) -> bool {
-        let own = self.thread(scheduler.thread().reference());
+        let scheduler_thread = self.thread(scheduler.thread().reference());
         let preempted = self.0.core().preempted_time().reference();
-        self.preempts(self.time(own.time().reference()), self.time(preempted))
+        self.preempts(
+            self.time(scheduler_thread.time().reference()),
+            self.time(preempted),
+        )
     }
 
     /// Interrupt `intid` becomes a notification of the thread behind the caller's Send at `sender`.
