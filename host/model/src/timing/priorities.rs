@@ -6,6 +6,7 @@
 //! scheduling overhead. A less important thread does not run while a job is pending, so that it can be woken up once at most.
 
 use super::explain::line;
+use super::overhead::Prolonged;
 use super::{Order, Place, PriorityThread, Timing, VcpuKind};
 use crate::quantity::time_text;
 use bulkhead_analysis::overhead::{self, Jobs, Keeping, Overhead, Request};
@@ -121,30 +122,11 @@ impl Timing {
             .into_iter()
             .map(|(_, io)| Io { rank: 0, ..io })
             .collect();
-        // VCPUs that rates or deadlines order are more important than all threads, in whichever order.
-        let by_priority = self.schedule.order == Order::FixedPriority;
-        let mains = ranked
-            .iter()
-            .zip(&prolonged.mains)
-            .map(|(&(main, _), &limits)| {
-                let Place {
-                    partition,
-                    priority,
-                } = match by_priority {
-                    true => self.vcpus[main].place,
-                    false => Place::default(),
-                };
-                Placed {
-                    limits,
-                    partition,
-                    priority,
-                    reservation: matches!(self.vcpus[main].kind, VcpuKind::Reservation { .. }),
-                }
-            });
+        let mains = self.placed_vcpus(&ranked, &prolonged);
         let others = self.threads.iter().enumerate();
         let others = others.filter(|&(other, one)| other != index && thread.waits_for(one));
         let others = others.filter_map(|(_, one)| self.placed_thread(one));
-        let mut all: Vec<_> = mains.chain(others).collect();
+        let mut all: Vec<_> = mains.into_iter().chain(others).collect();
         let own = self.placed_thread(thread)?;
         all.push(own);
         let mut ahead = prolonged.ahead;
@@ -177,6 +159,29 @@ impl Timing {
                 response.checked_add(overhead::latency(&ahead)?)
             }
         }
+    }
+
+    /// Returns the VCPUs of a core as threads see them.
+    fn placed_vcpus(&self, ranked: &[(usize, Reservation)], prolonged: &Prolonged) -> Vec<Placed> {
+        // VCPUs that rates or deadlines order are more important than all threads, in whichever order.
+        let by_priority = self.schedule.order == Order::FixedPriority;
+        let placed = |(&(index, _), &limits): (&(usize, Reservation), &Reservation)| {
+            let Place {
+                partition,
+                priority,
+            } = match by_priority {
+                true => self.vcpus[index].place,
+                false => Place::default(),
+            };
+            let reservation = matches!(self.vcpus[index].kind, VcpuKind::Reservation { .. });
+            Placed {
+                limits,
+                partition,
+                priority,
+                reservation,
+            }
+        };
+        ranked.iter().zip(&prolonged.mains).map(placed).collect()
     }
 
     /// Returns a thread with a task as others see it.
@@ -336,7 +341,7 @@ mod tests {
         let mut longest = vec![0; tasks.len()];
         for now in 0..600 {
             for (index, &(wcet, period)) in tasks.iter().enumerate() {
-                if now >= phases[index] && (now - phases[index]) % period == 0 {
+                if now >= phases[index] && (now - phases[index]).is_multiple_of(period) {
                     left[index] = (wcet, now);
                 }
             }
