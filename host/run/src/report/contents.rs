@@ -172,6 +172,9 @@ pub struct ChannelReport {
     pub received: u64,
     /// Messages lost, as their receivers noticed.
     pub lost: u64,
+    /// Messages that a ring's sender dropped because the ring was full.
+    #[serde(default)]
+    pub refused: u64,
     /// Messages received that were sent before their receiver was there.
     pub backlog: u64,
     /// From sent to read, without those.
