@@ -213,6 +213,9 @@ pub struct TaskReport {
     /// End of the newest job, seconds of the machine's clock.
     #[serde(default)]
     pub newest_s: f64,
+    /// The thread of a static task ended by itself, and its partition was not stopped since.
+    #[serde(default)]
+    pub has_ended: bool,
     /// Longest time from a release to the end of its job, nanoseconds.
     #[serde(default)]
     pub worst_response_ns: u64,

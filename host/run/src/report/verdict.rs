@@ -268,7 +268,8 @@ fn is_task_injected(task: &TaskReport, injections: &Injections<'_>, length_s: f6
         0 => task.jobs > 0 || injections.has_fault(name),
         releases => injections.stopped(name, task.newest_s, silent_s / releases as f64),
     };
-    is_stopped && (!is_broken || injections.explain(name, &task.broken_spans_s))
+    // A fault stops a thread, but does not end it.
+    is_stopped && !task.has_ended && (!is_broken || injections.explain(name, &task.broken_spans_s))
 }
 
 /// Returns a finding if a ring's sender dropped messages because its readers were too slow.
@@ -321,8 +322,14 @@ fn task_finding(task: &TaskReport, executing: &[ExecutingReport]) -> Option<Find
             at_the_end(executing, &task.partition)
         )
     });
+    let ended = task.has_ended.then(|| {
+        let newest_s = task.newest_s;
+        format!(
+            "its thread ended by itself before the end of the run, after the job at {newest_s:.3} s"
+        )
+    });
     // A job after its deadline is beyond its bound, too.
-    let all: Vec<_> = [late.or(above_bound), overran, stopped, unseen]
+    let all: Vec<_> = [late.or(above_bound), overran, stopped, ended, unseen]
         .into_iter()
         .flatten()
         .collect();
@@ -386,6 +393,10 @@ mod tests {
             },
             TaskReport {
                 above_bound: 1,
+                ..well.clone()
+            },
+            TaskReport {
+                has_ended: true,
                 ..well.clone()
             },
             TaskReport {
@@ -629,6 +640,18 @@ mod tests {
         assert!(
             !judged(vec![], vec![late(0.4)]).pass,
             "no requested fault came"
+        );
+        let ended = TaskReport {
+            has_ended: true,
+            late: 0,
+            ..late(0.502)
+        };
+        let verdict = judged(both(), vec![ended]);
+        assert!(!verdict.pass, "a fault does not end a thread by itself");
+        assert!(
+            verdict.broken[0]
+                .what
+                .contains("its thread ended by itself")
         );
     }
 
