@@ -58,6 +58,7 @@ impl Class {
     pub(super) const fn start_s(self) -> u64 {
         match self {
             Self::Can => 1,
+            Self::Priorities => 2,
             _ => 0,
         }
     }
