@@ -10,7 +10,6 @@ mod priorities;
 mod ticks;
 
 pub use analyse::CoreAnalysis;
-pub use priorities::Unbounded;
 
 use crate::system::Span;
 use bulkhead_analysis::Reservation;
@@ -224,6 +223,17 @@ pub struct PriorityTask {
     pub period_ns: u64,
     /// From release to end; at most the period.
     pub deadline_ns: u64,
+}
+
+/// Reason for which a thread at a priority has no bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unbounded {
+    /// No task says how long and how often it runs.
+    NoTask,
+    /// Nor is that known of this thread, by index, which is as important.
+    Beside(usize),
+    /// The thread does not respond within its period.
+    NotWithinPeriod,
 }
 
 /// Deadline of a task that may take as long as it takes.

@@ -7,7 +7,7 @@
 
 use super::explain::line;
 use super::overhead::Prolonged;
-use super::{Order, Place, PriorityThread, Timing, VcpuKind};
+use super::{Order, Place, PriorityThread, Timing, Unbounded, VcpuKind};
 use crate::quantity::time_text;
 use bulkhead_analysis::overhead::{self, Jobs, Keeping, Overhead, Request};
 use bulkhead_analysis::time_partitions::{Core, Placed, Slot, Table};
@@ -18,17 +18,6 @@ use std::fmt::Write;
 /// Threads of the runtime that are less important than all others of a core: they renew the heartbeat, decide on requests, and
 /// restart components.
 const OF_RUNTIME: u64 = 3;
-
-/// Reason for which a thread at a priority has no bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unbounded {
-    /// No task says how long and how often it runs.
-    NoTask,
-    /// Nor is that known of this thread, by index, which is as important.
-    Beside(usize),
-    /// It does not respond within its period.
-    NotWithinPeriod,
-}
 
 impl Timing {
     /// Returns the bound of the response of each thread at a priority, in their order.
@@ -163,7 +152,7 @@ impl Timing {
 
     /// Returns the VCPUs of a core as threads see them.
     fn placed_vcpus(&self, ranked: &[(usize, Reservation)], prolonged: &Prolonged) -> Vec<Placed> {
-        // VCPUs that rates or deadlines order are more important than all threads, in whichever order.
+        // Rates and deadlines order VCPUs among themselves: all of them are more important than the threads.
         let by_priority = self.schedule.order == Order::FixedPriority;
         let placed = |(&(index, _), &limits): (&(usize, Reservation), &Reservation)| {
             let Place {

@@ -4,7 +4,7 @@
 //! with the computed bound. If the component has a doorbell or a function, its interrupts request the jobs of its task
 //! on an I/O VCPU, at arbitrary times. The first thread has the component's priority, reports once a second, and if the
 //! component owns the trace, records the jobs, so that the verdict of the run judges them.
-//! A component whose name is that of an argument word executes its task at its priority ([`at_priority`]).
+//! An argument word with the name of a component states the task that it executes at its priority ([`at_priority`]).
 //!
 //! Argument words:
 //! - `compute=TASK,TASK`: these compute without end and count pieces of equal work;
