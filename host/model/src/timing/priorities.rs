@@ -116,8 +116,7 @@ impl Timing {
         let others = others.filter(|&(other, one)| other != index && thread.waits_for(one));
         let others = others.filter_map(|(_, one)| self.placed_thread(one));
         let mut all: Vec<_> = mains.into_iter().chain(others).collect();
-        let own = self.placed_thread(thread)?;
-        all.push(own);
+        all.push(self.placed_thread(thread)?);
         let mut ahead = prolonged.ahead;
         ahead.extend(self.thread_overhead(index));
         let slots = self.schedule.slots.iter().filter(|slot| slot.core == core);
@@ -326,18 +325,18 @@ mod tests {
 
     /// Preemptive fixed priorities, a tick at a time: the longest response of each of `tasks`, the most important first.
     fn simulate(tasks: &[(Time, Time)], phases: &[Time]) -> Vec<Time> {
-        let mut left = vec![(0, 0); tasks.len()];
+        let mut pending = vec![(0, 0); tasks.len()];
         let mut longest = vec![0; tasks.len()];
         for now in 0..600 {
             for (index, &(wcet, period)) in tasks.iter().enumerate() {
                 if now >= phases[index] && (now - phases[index]).is_multiple_of(period) {
-                    left[index] = (wcet, now);
+                    pending[index] = (wcet, now);
                 }
             }
-            if let Some(index) = left.iter().position(|&(work, _)| work > 0) {
-                left[index].0 -= 1;
-                if left[index].0 == 0 {
-                    longest[index] = longest[index].max(now + 1 - left[index].1);
+            if let Some(index) = pending.iter().position(|&(work, _)| work > 0) {
+                pending[index].0 -= 1;
+                if pending[index].0 == 0 {
+                    longest[index] = longest[index].max(now + 1 - pending[index].1);
                 }
             }
         }
@@ -359,11 +358,14 @@ mod tests {
             let found = bounds(threads.collect());
             let fits = found.iter().take_while(|bound| bound.is_ok()).count();
             let phases: Vec<_> = (0..count).map(|_| below(40)).collect();
-            let together = simulate(&tasks[..fits], &vec![0; fits]);
-            let apart = simulate(&tasks[..fits], &phases[..fits]);
+            let at_once = simulate(&tasks[..fits], &vec![0; fits]);
+            let at_phases = simulate(&tasks[..fits], &phases[..fits]);
             for index in 0..fits {
-                assert_eq!(found[index], Ok(together[index]), "{tasks:?}");
-                assert!(apart[index] <= together[index], "{tasks:?} at {phases:?}");
+                assert_eq!(found[index], Ok(at_once[index]), "{tasks:?}");
+                assert!(
+                    at_phases[index] <= at_once[index],
+                    "{tasks:?} at {phases:?}"
+                );
             }
         }
     }

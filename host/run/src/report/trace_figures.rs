@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_static_task_that_ends_by_itself_breaks_its_promise() {
+    fn a_static_task_that_ends_by_itself_is_reported() {
         let end = event(EventKind::TaskEnded, "loop", 62_700, 0, 0);
         let [first, second, third] =
             [0, 62_500, 125_000].map(|at| event(EventKind::Job, "loop", at, at, at + 100));
