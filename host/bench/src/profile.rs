@@ -1,7 +1,8 @@
 //! Demand of pipe functions, measured in the emulator (`bulkhead profile`)
 //!
 //! The program that runs the stages of a partition is built into a system of its own, on one core and beside nothing, and
-//! told to measure: each function alone, then what a stage needs besides. Instructions become time by the clock that runs go by.
+//! told to measure: each function alone, then what a stage needs besides, which is a fact of the board (`costs.stage`): the analysis adds it
+//! to each WCET. Instructions become time by the clock that runs go by.
 
 use bulkhead_abi::component::Role;
 use bulkhead_model::profile::{Measured, Profile, digest};
@@ -16,8 +17,6 @@ use crate::setting::Context;
 /// Name of the system that is made, and of its partition.
 const NAME: &str = "profile";
 const PARTITION: &str = "measured";
-/// Name of the stages in the program.
-const STAGE: &str = "(stage)";
 /// Name of what the kernel metered of their budgets.
 const BUDGET: &str = "(budget)";
 /// Each function is measured as long as a short pipe of trivial stages runs.
@@ -42,14 +41,12 @@ pub fn measure(context: &Context, system: &System, jobs: u64) -> Result<Profile,
             what,
             folder: context.out.join(NAME).join("run"),
         };
-        let stage = slowest(&measures).map(|stage| stage.worst);
-        let stage = stage.ok_or_else(|| missing(format!("the stages of `{}`", partition.name)))?;
         for function in &partition.pipe_functions {
             let measure = measures.0.get(function);
             let measure =
                 measure.ok_or_else(|| missing(format!("{}.{function}", partition.name)))?;
             let measured = Measured {
-                wcmt_ns: (measure.worst + stage) as u64 * instruction_ns,
+                wcmt_ns: wcmt_ns(measure, instruction_ns),
                 jobs: measure.count as u64,
                 instructions: [measure.average.ceil() as u64, measure.worst as u64],
                 digest: digest(&context.root, program_of(function, program, &executing))
@@ -82,12 +79,9 @@ pub(crate) fn budgets(
     Ok((budget.clone(), counted))
 }
 
-fn slowest(measures: &Measures) -> Option<&Measure> {
-    let all = measures.0.iter();
-    let stages = all.filter(|(name, _)| name.starts_with(STAGE));
-    stages
-        .map(|(_, stage)| stage)
-        .max_by(|one, other| one.worst.total_cmp(&other.worst))
+/// Worst measured time of a function alone: the analysis counts what wakes its stage up and executes it.
+const fn wcmt_ns(measure: &Measure, instruction_ns: u64) -> u64 {
+    (measure.worst as u64).saturating_mul(instruction_ns)
 }
 
 /// The program that runs the stages of a partition.
@@ -231,6 +225,16 @@ fn path(file: &Path) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_worst_time_is_that_of_the_function_alone() {
+        let measure = Measure {
+            count: 200.0,
+            average: 40.0,
+            worst: 100.0,
+        };
+        assert_eq!(wcmt_ns(&measure, 4), 400);
+    }
 
     #[test]
     fn a_function_gets_one_table_only() {

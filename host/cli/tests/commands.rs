@@ -127,7 +127,7 @@ fn an_accepted_description_gives_its_bounds_to_programs() {
         tasks.clone().count() > 0 && tasks.clone().all(in_time),
         "{json}"
     );
-    // A thread at a priority has no bound, and the tool says so.
+    // A thread at a priority without a task has no bound, and the tool says so.
     let (_, json, _) = bulkhead(&root(), &["check", "systems/drive", "--json"]);
     let checked: serde_json::Value = serde_json::from_str(&json).unwrap();
     let control = &checked["partitions"][0];
@@ -135,12 +135,24 @@ fn an_accepted_description_gives_its_bounds_to_programs() {
     let unbounded = control["without_bound"].as_array().unwrap();
     let named = |one: &&serde_json::Value| one["component"] == "controller";
     let controller = unbounded.iter().find(named).expect("it is named");
-    assert!(controller["reason"].as_str().unwrap().contains("WCET"));
+    assert!(controller["reason"].as_str().unwrap().contains("no task"));
     let (_, text, _) = bulkhead(&root(), &["check", "systems/drive"]);
     assert!(
         text.contains("no bound for `can`, `estimator`, `controller`: "),
         "{text}"
     );
+    // With a task it has one, unless a thread that is as important has none.
+    let components = "tests/qemu/components/system.toml";
+    let (_, json, _) = bulkhead(&root(), &["check", components, "--json"]);
+    let checked: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let witness = &checked["partitions"][0]["priorities"][0];
+    assert_eq!(witness["name"], "witness");
+    let response_ns = witness["response_ns"].as_u64().unwrap();
+    assert!((60_000..1_000_000).contains(&response_ns), "{json}");
+    let set = "partition.control.component.loop.priority=0";
+    let (_, text, _) = bulkhead(&root(), &["check", components, "--set", set]);
+    let reason = "no bound for `witness`: `loop` is as important, and no task";
+    assert!(text.contains(reason), "{text}");
     let (_, json, _) = bulkhead(&root(), &["check", "systems/pipes", "--json"]);
     let checked: serde_json::Value = serde_json::from_str(&json).unwrap();
     let path = &checked["pipes"][0]["paths"][0];

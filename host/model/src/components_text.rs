@@ -1,4 +1,4 @@
-//! Text about the resources that components of a partition own, and which of their threads have no bound
+//! Text about the resources that components of a partition own, and about the bounds of threads at priorities
 
 use crate::draft::PART_NAMES;
 use crate::ids::ChannelId;
@@ -18,26 +18,8 @@ pub fn components_text(system: &System, partition: &Partition) -> String {
             .iter()
             .try_for_each(|one| write_one(&mut text, system, partition, one));
     }
-    let unbounded: Vec<_> = without_bound(partition)
-        .map(|one| format!("`{}`", one.name))
-        .collect();
-    if !unbounded.is_empty() {
-        let _ = writeln!(text, "  no bound for {}: {NO_BOUND}", unbounded.join(", "));
-    }
+    text.push_str(&partition.timing.priorities_text());
     text
-}
-
-/// Reason for which the thread of a component that has a priority has no bound.
-pub const NO_BOUND: &str = "neither the WCET nor the period of a thread at a priority is described, nor that of the others beside it; \
-                            a task on a VCPU has a bound";
-
-/// Returns the components of which the analysis computes no bound: those with a thread at a priority.
-pub fn without_bound(partition: &Partition) -> impl Iterator<Item = &Component> {
-    let components = match &partition.image {
-        Image::Components(components) => &components[..],
-        _ => &[],
-    };
-    components.iter().filter(|one| one.priority.is_some())
 }
 
 fn write_one(

@@ -40,7 +40,7 @@ pub mod timing;
 mod workspace;
 
 pub use channel_size::channel_size;
-pub use components_text::{NO_BOUND, components_text, without_bound};
+pub use components_text::components_text;
 pub use diagnostic::{Diagnostic, Severity};
 pub use explain::{explain, nearest_topic, rule_ids};
 pub use load::{Overrides, check, load};

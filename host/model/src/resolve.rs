@@ -5,7 +5,7 @@ use crate::bridge;
 use crate::document::At;
 use crate::draft::{
     ChannelDraft, ComponentDraft, CoresDraft, Draft, Field, FunctionDraft, HOST, ImageDraft,
-    PartitionDraft, RateDraft, STACK_DEFAULT, SharedDraft, items,
+    PartitionDraft, RateDraft, STACK_DEFAULT, SharedDraft, TaskDraft, items,
 };
 use crate::pipes::Pipe;
 use crate::pipes::component_functions;
@@ -376,10 +376,12 @@ fn resolve_component(
             Some(priority) => Some(u32::try_from(priority).ok()?),
             None => None,
         },
-        tasks: items(&component.tasks)
+        tasks: component
+            .task_names()
+            .filter(|name| partition.task(name).is_none_or(TaskDraft::has_vcpu))
             .map(|name| {
-                let mut tasks = partition.tasks.iter();
-                tasks.position(|task| task.name.value == name.value)
+                let mut tasks = partition.vcpu_tasks();
+                tasks.position(|task| task.name.value == *name)
             })
             .collect::<Option<_>>()?,
         budget_ns: component

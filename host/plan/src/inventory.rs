@@ -328,10 +328,12 @@ fn components(partition: &Partition, programs: &[PathBuf]) -> Vec<ComponentManif
 /// Deadlines of the tasks. A stage of a pipe, `PIPE.NUMBER`, is judged by its pipe's bound.
 fn deadlines(partition: &Partition) -> BTreeMap<String, u64> {
     let tasks = partition.timing.tasks.iter();
-    tasks
-        .filter(|task| !task.name.contains('.'))
-        .map(|task| (task.name.clone(), task.deadline_ns))
-        .collect()
+    let tasks = tasks.filter(|task| !task.name.contains('.'));
+    let tasks = tasks.map(|task| (task.name.clone(), task.deadline_ns));
+    let threads = partition.timing.threads.iter();
+    let at_priorities = threads.filter_map(|thread| thread.task.as_ref());
+    let at_priorities = at_priorities.map(|task| (task.name.clone(), task.deadline_ns));
+    tasks.chain(at_priorities).collect()
 }
 
 /// Bounds of the responses of the same tasks, as far as there are any.
@@ -342,7 +344,12 @@ fn bounds(partition: &Partition) -> BTreeMap<String, u64> {
         let task = partition.timing.tasks.get(index)?;
         Some((task.name.clone(), bound?))
     });
-    named.filter(|(name, _)| !name.contains('.')).collect()
+    let named = named.filter(|(name, _)| !name.contains('.'));
+    let threads = partition.timing.threads.iter();
+    let threads = threads.zip(partition.timing.priority_bounds());
+    let at_priorities = threads
+        .filter_map(|(thread, bound)| Some((thread.task.as_ref()?.name.clone(), bound.ok()?)));
+    named.chain(at_priorities).collect()
 }
 
 /// The recorders of a partition, in its trace.

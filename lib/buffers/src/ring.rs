@@ -184,7 +184,9 @@ pub struct Producer<'m> {
     slots: Slots<'m>,
     tail_word: &'m AtomicU64,
     head_word: &'m AtomicU64,
+    refused_word: &'m AtomicU64,
     tail: u64,
+    refused: u64,
     /// Cursor at which the ring is full as far as is known: the consumer's plus the capacity.
     limit: u64,
 }
@@ -200,13 +202,23 @@ impl<'m> Producer<'m> {
         let tail = plausible(tail_word.load(Ordering::Relaxed), LAST_START);
         tail_word.store(tail, Ordering::Release);
         slots.go_to(tail);
+        let refused_word = region.lines(layout.bytes())?.word(PRODUCER_LINE, 1)?;
         Ok(Self {
             slots,
             tail_word,
             head_word,
+            refused_word,
             tail,
+            refused: plausible(refused_word.load(Ordering::Relaxed), LAST_START),
             limit: tail,
         })
+    }
+
+    /// Counts a message that its sender drops because the ring is full, in a word that the host reads. A sender that tries again
+    /// counts nothing.
+    pub fn count_refused(&mut self) {
+        self.refused = self.refused.wrapping_add(1);
+        self.refused_word.store(self.refused, Ordering::Relaxed);
     }
 
     /// Put in one message.

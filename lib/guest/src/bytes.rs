@@ -130,11 +130,11 @@ impl<H: Home> BytesSender<H> {
             Writing::Mailbox(mailbox) => mailbox.try_send(message, WHOLE),
             Writing::Recorder(writer) => writer.write(message),
         };
-        match sent {
-            Ok(()) => self.log.sent(sequence, ticks),
+        match (&sent, &mut self.writing) {
+            (Ok(()), _) => self.log.sent(sequence, ticks),
             // A ring promises every message.
-            Err(_) if matches!(self.writing, Writing::Ring(_)) => self.log.refused(sequence),
-            Err(_) => {}
+            (Err(_), Writing::Ring(producer)) => producer.count_refused(),
+            (Err(_), _) => {}
         }
         self.sent += u64::from(sent.is_ok());
         sent

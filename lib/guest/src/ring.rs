@@ -43,18 +43,16 @@ impl<T: Message, H: Home> Sender<T, H> {
     /// Puts in `message`, now stamped; never waits.
     ///
     /// # Errors
-    /// [`Error::Full`], traced as a loss; [`Error::Corrupt`] when the peer wrote nonsense.
+    /// [`Error::Full`], counted as a refused message; [`Error::Corrupt`] when the peer wrote nonsense.
     pub fn send(&mut self, message: &mut T) -> Result<(), Error> {
         let sequence = self.next_sequence();
         let ticks = stamp::<T, H>(message, sequence);
-        match self.producer.try_push(message.as_bytes()) {
+        let sent = self.producer.try_push(message.as_bytes());
+        match sent {
             Ok(()) => self.log.sent(sequence, ticks),
-            Err(error) => {
-                self.log.refused(sequence);
-                return Err(error);
-            }
+            Err(_) => self.producer.count_refused(),
         }
-        Ok(())
+        sent
     }
 }
 

@@ -62,11 +62,6 @@ impl<H: Home> Log<H> {
         self.emit(EventKind::Sent, sequence, ticks, 0);
     }
 
-    /// A message that found no room.
-    pub(crate) fn refused(&self, sequence: u64) {
-        self.emit(EventKind::Lost, sequence, H::now(), 1);
-    }
-
     /// Takes note of a message that was read.
     pub(crate) fn received<T: Message>(&mut self, message: T) -> Received<T> {
         let stamp = head(message.as_bytes());

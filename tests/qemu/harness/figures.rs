@@ -2,7 +2,7 @@
 //!
 //! `partition.P.…` (`up`, `epoch`, `restarts`, `faults`, `component-faults`, `worst-restart-ns`, `boot`, `steady`,
 //! `boot.CAUSE`, `steady.CAUSE`), `fault.P.CAUSE.ACTION`, `doorbell.P.CHANNEL.sent|dropped`,
-//! `channel.C.sent|received|lost|longest-delay-ns`, `task.P.TASK.jobs|overruns|latest-ns|longest-response-ns|bound-ns`,
+//! `channel.C.sent|received|lost|refused|longest-delay-ns`, `task.P.TASK.jobs|overruns|latest-ns|longest-response-ns|bound-ns`,
 //! `follows.P.SIGNAL.samples|rms-thousandths` (of the signal's unit),
 //! `path.P.NAME.FIRST-LAST.delivered|lost|lost-by-restarts|before|lost-at-start|late|longest-ns|bound-ns|kept|fell-back|oldest-ns|overruns|early`,
 //! `path.P.NAME.FIRST-LAST.P.STAGE.overruns|stopped|downs|slowest-ns|assumed-ns` (`path.P.NAME` where the
@@ -134,6 +134,7 @@ fn add_channel(figures: &mut Figures, channel: &ChannelReport) {
     }
     let named = [
         ("lost", channel.lost),
+        ("refused", channel.refused),
         ("longest-delay-ns", channel.delay.max_ns),
     ];
     add(figures, &subject, &named);

@@ -24,6 +24,8 @@ pub(super) enum Class {
     Slots,
     /// EDF bands among priorities.
     Bands,
+    /// Threads at plain priorities, some within budgets.
+    Priorities,
     /// Tuned pipes.
     Pipes,
     /// Tuned pipes between CAN frames.
@@ -31,8 +33,14 @@ pub(super) enum Class {
 }
 
 impl Class {
-    /// Classes of VCPUs with computing tasks.
-    pub(super) const OF_VCPUS: [Self; 4] = [Self::Rate, Self::Deadline, Self::Slots, Self::Bands];
+    /// Classes of computing tasks.
+    pub(super) const OF_TASKS: [Self; 5] = [
+        Self::Rate,
+        Self::Deadline,
+        Self::Slots,
+        Self::Bands,
+        Self::Priorities,
+    ];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
@@ -40,6 +48,7 @@ impl Class {
             Self::Deadline => "deadline",
             Self::Slots => "slots",
             Self::Bands => "bands",
+            Self::Priorities => "priorities",
             Self::Pipes => "pipes",
             Self::Can => "can",
         }
@@ -49,6 +58,7 @@ impl Class {
     pub(super) const fn start_s(self) -> u64 {
         match self {
             Self::Can => 1,
+            Self::Priorities => 2,
             _ => 0,
         }
     }
@@ -100,6 +110,7 @@ pub(super) fn describe(
         // Writing to a string does not fail.
         let _ = match class {
             Class::Pipes => system.pipes(),
+            Class::Priorities => system.priorities(),
             _ => system.vcpus(class),
         };
     }
@@ -148,6 +159,40 @@ impl System<'_> {
             "{components}tasks = [\"{}\"]",
             tasks.join("\", \"")
         )
+    }
+
+    /// Components with a task each, every fourth within a budget, and one behind them of which nothing is known.
+    fn priorities(&mut self) -> std::fmt::Result {
+        let count = self.between(2, 6);
+        let mut components = String::new();
+        let mut words = Vec::new();
+        let name = self.name.clone();
+        for number in 0..count {
+            let period_us = self.between(2_000, 50_000);
+            let share = self.between(1, 8);
+            let wcet = self.scaled_ns(period_us * 1_000 * share / 40);
+            let priority = self.between(1, 5);
+            let budget = match self.random.below(4) {
+                0 => format!(
+                    "budget = \"{} ns\"\nperiod = \"{period_us} us\"\n",
+                    (wcet + self.job_ns).max(10_000)
+                ),
+                _ => String::new(),
+            };
+            write!(
+                components,
+                "[partition.{name}.component.t{number}]\nimage = {{ crate = \"bulkhead-task-load\" }}\nneeds = [\"threads\", \"console\"]\n\
+                 owns = [\"trace\"]\npriority = {priority}\ntasks = [\"t{number}\"]\n{budget}\
+                 [partition.{name}.task.t{number}]\nwcet = \"{wcet} ns\"\nperiod = \"{period_us} us\"\n"
+            )?;
+            words.push(format!("t{number}={wcet}/{}", period_us * 1_000));
+        }
+        self.head(&format!(
+            "memory = \"2 MiB\"\ntrace = \"8 MiB\"\ncommand_line = \"{}\"",
+            words.join(" ")
+        ))?;
+        let others = include_str!("vcpus.toml").replace("PARTITION", &format!("partition.{name}"));
+        writeln!(self.text, "{others}\n{components}")
     }
 
     fn schedule(&mut self, class: Class) -> std::fmt::Result {

@@ -125,7 +125,7 @@ impl AtTheEdge {
         };
         let [alone, shared] = self.boards;
         let [pipes, can] = self.pipes;
-        let vcpus = Class::OF_VCPUS.into_iter().flat_map(|class| {
+        let vcpus = Class::OF_TASKS.into_iter().flat_map(|class| {
             [
                 quota(class, 1, alone, 0),
                 quota(class, SHARERS, shared, SHARED_SEED),
@@ -191,6 +191,7 @@ impl AtTheEdge {
         let mut seen = Seen::default();
         match class {
             Class::Pipes | Class::Can => seen.paths(name, &report),
+            Class::Priorities => seen.traced_tasks(name, systems as u64, &report),
             _ => seen.tasks(name, &setting, &system)?,
         }
         Ok(Some(seen))

@@ -108,6 +108,23 @@ impl Seen {
         Ok(())
     }
 
+    /// Takes in the tasks that the partitions of a run traced.
+    pub(super) fn traced_tasks(&mut self, name: &str, systems: u64, report: &Report) {
+        self.systems += systems;
+        for task in report
+            .tasks
+            .iter()
+            .filter(|task| task.deadline_ns.is_some())
+        {
+            let what = format!("{name}, {}.{}", task.partition, task.name);
+            let observed = match task.jobs {
+                0 => f64::NAN,
+                _ => task.worst_response_ns as f64,
+            };
+            self.observe(&what, observed, task.bound_ns.unwrap_or(0) as f64);
+        }
+    }
+
     /// Takes in the paths of a run.
     pub(super) fn paths(&mut self, name: &str, report: &Report) {
         self.systems += 1;

@@ -4,7 +4,7 @@ use bulkhead_model::bridge::Inside;
 use bulkhead_model::pipes::Apart;
 use bulkhead_model::system::{Partition, PartitionId, System};
 use bulkhead_model::timing::CoreAnalysis;
-use bulkhead_model::{Diagnostic, NO_BOUND, Severity, components_text, render, without_bound};
+use bulkhead_model::{Diagnostic, Severity, components_text, render};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
@@ -106,10 +106,20 @@ fn bounds(partition: &Partition) -> Value {
         })
     };
     let cores: Vec<_> = timing.analyse().iter().map(core).collect();
-    let unbounded = without_bound(partition)
-        .map(|one| json!({"component": one.name, "priority": one.priority, "reason": NO_BOUND}));
-    let unbounded: Vec<_> = unbounded.collect();
-    json!({"name": partition.name, "cores": cores, "without_bound": unbounded})
+    let threads = timing.threads.iter().zip(timing.priority_bounds());
+    let bounded = threads.clone().filter_map(|(thread, response)| {
+        let (task, response_ns) = (thread.task.as_ref()?, response.ok()?);
+        Some(
+            json!({"component": thread.component, "priority": thread.priority, "name": task.name, "wcet_ns": task.wcet_ns,
+                    "period_ns": task.period_ns, "deadline_ns": task.deadline_ns, "response_ns": response_ns}),
+        )
+    });
+    let unbounded = threads.filter_map(|(thread, response)| {
+        let reason = timing.reason(response.err()?);
+        Some(json!({"component": thread.component, "priority": thread.priority, "reason": reason}))
+    });
+    json!({"name": partition.name, "cores": cores, "priorities": bounded.collect::<Vec<_>>(),
+           "without_bound": unbounded.collect::<Vec<_>>()})
 }
 
 /// Prints what comes in from other machines, and goes out.

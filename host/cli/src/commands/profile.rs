@@ -65,7 +65,7 @@ fn show(profile: &Profile) {
         );
     }
     println!(
-        "average and worst: instructions of the function alone (path); WCMT: with what a stage needs, by the clock of runs (virtual)"
+        "average and worst: instructions of the function alone (path); WCMT: the worst, by the clock of runs (virtual); `check` adds what a stage needs"
     );
 }
 

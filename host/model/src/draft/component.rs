@@ -45,11 +45,6 @@ impl ComponentDraft {
         tasks.flat_map(|tasks| tasks.value.iter().map(|task| &task.value))
     }
 
-    /// Number of its threads.
-    pub(crate) fn thread_count(&self) -> usize {
-        usize::from(!self.priority.is_absent()) + self.task_names().count()
-    }
-
     /// Rank of its core in the partition; nothing where that is broken.
     pub(crate) fn core(&self) -> Option<u64> {
         self.core.or(0)

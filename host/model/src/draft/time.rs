@@ -1,12 +1,16 @@
 //! VCPUs, tasks and time tables as written
 
 use super::{
-    Draft, Field, PartitionDraft, RateDraft, ScheduleDraft, SlotDraft, TaskDraft, VcpuDraft,
+    ComponentDraft, Draft, Field, PartitionDraft, RateDraft, ScheduleDraft, SlotDraft, TaskDraft,
+    VcpuDraft,
 };
 use crate::board::Costs;
 use crate::document::At;
 use crate::kinds::KindDraft;
-use crate::timing::{Order, Place, Schedule, Slot, Task, Timing, Vcpu, VcpuKind};
+use crate::timing::{
+    Order, Place, PriorityTask, PriorityThread, Schedule, Slot, Task, Timing, Vcpu, VcpuKind,
+};
+use bulkhead_analysis::Reservation;
 use bulkhead_analysis::overhead::Overhead;
 use std::num::NonZero;
 
@@ -85,7 +89,24 @@ impl SlotDraft {
 }
 
 impl TaskDraft {
-    fn resolve(&self, vcpus: &[VcpuDraft], tasks: &[Self]) -> Option<Task> {
+    /// Returns whether it runs on a VCPU, not at the priority of its component.
+    pub(crate) fn has_vcpu(&self) -> bool {
+        !self.vcpu.is_absent()
+    }
+
+    /// Returns it as a task at a priority.
+    fn resolve_at_priority(&self) -> Option<PriorityTask> {
+        let period_ns = self.period.value()?;
+        Some(PriorityTask {
+            name: self.name.value.clone(),
+            span: self.name.span.clone(),
+            wcet_ns: self.wcet.value()?,
+            period_ns,
+            deadline_ns: self.deadline.or(period_ns)?,
+        })
+    }
+
+    fn resolve(&self, vcpus: &[VcpuDraft], tasks: &[&Self]) -> Option<Task> {
         let named = |name: &str| vcpus.iter().position(|vcpu| vcpu.name.value == name);
         let vcpu = named(&self.vcpu.value()?)?;
         let period_ns = self.period.value()?;
@@ -116,15 +137,71 @@ impl PartitionDraft {
         self.vcpus.iter().find(|vcpu| vcpu.name.value == name)
     }
 
-    /// Its VCPUs and tasks, where all of them could be read.
+    /// The task of that name.
+    pub(crate) fn task(&self, name: &str) -> Option<&TaskDraft> {
+        self.tasks.iter().find(|task| task.name.value == name)
+    }
+
+    /// Tasks on VCPUs, by their numbers.
+    pub(crate) fn vcpu_tasks(&self) -> impl Iterator<Item = &TaskDraft> {
+        self.tasks.iter().filter(|task| task.has_vcpu())
+    }
+
+    /// Tasks of a component without a VCPU: its first thread executes them.
+    pub(crate) fn priority_tasks(
+        &self,
+        component: &ComponentDraft,
+    ) -> impl Iterator<Item = &TaskDraft> {
+        let tasks = component.task_names().filter_map(|name| self.task(name));
+        tasks.filter(|task| !task.has_vcpu())
+    }
+
+    /// Number of threads of a component.
+    pub(crate) fn thread_count(&self, component: &ComponentDraft) -> usize {
+        let at_priority = match component.priority.is_absent() {
+            true => 0,
+            // The thread with the priority executes all tasks without a VCPU.
+            false => 1 - (self.priority_tasks(component).count() as isize),
+        };
+        component
+            .task_names()
+            .count()
+            .saturating_add_signed(at_priority)
+    }
+
+    /// The thread of a component at its priority, if it has one; nothing where that could not be read.
+    fn priority_thread(&self, component: &ComponentDraft) -> Option<Option<PriorityThread>> {
+        if component.priority.is_absent() {
+            return Some(None);
+        }
+        let budget = component.budget.value().zip(component.period.value());
+        let task = self.priority_tasks(component).next();
+        Some(Some(PriorityThread {
+            component: component.name.value.clone(),
+            core: component.core()? as usize,
+            priority: component.priority.value()? as u8,
+            budget: budget.and_then(|(capacity, period)| Reservation::new(capacity, period)),
+            task: match task {
+                Some(task) => Some(task.resolve_at_priority()?),
+                None => None,
+            },
+        }))
+    }
+
+    /// Its VCPUs, tasks and threads, where all of them could be read.
     fn timing(&self) -> Option<Timing> {
         let vcpus: Option<_> = self.vcpus.iter().map(VcpuDraft::resolve).collect();
-        let tasks = self.tasks.iter();
-        let tasks = tasks.map(|task| task.resolve(&self.vcpus, &self.tasks));
+        let on_vcpus: Vec<_> = self.vcpu_tasks().collect();
+        let tasks = on_vcpus
+            .iter()
+            .map(|task| task.resolve(&self.vcpus, &on_vcpus));
+        let threads = self.components.iter().map(|one| self.priority_thread(one));
+        let threads: Option<Vec<_>> = threads.collect();
         Some(Timing {
             schedule: self.schedule.resolve(&self.slots)?,
             vcpus: vcpus?,
             tasks: tasks.collect::<Option<_>>()?,
+            threads: threads?.into_iter().flatten().collect(),
             ..Timing::default()
         })
     }

@@ -44,12 +44,12 @@ table! {
             "Stack of its thread; that of the boot component is always 16 KiB. The page below is not mapped.";
         priority: Number(0, LEAST_PRIORITY as u64), Default("no thread: it only answers invocations"), "priority = 1",
             "Gives it a thread of that priority, 0 the most important, below 61. Beside VCPUs it must be less important than all of them: where \
-             `order` is `fixed-priority`, than their priorities, else 48 or more. `check` computes no bound for it, because neither its WCET nor \
-             its period is described: that needs a task.";
+             `order` is `fixed-priority`, than their priorities, else 48 or more. `check` computes a bound for it if one of its `tasks` has no \
+             `vcpu`: this is what the thread executes.";
         tasks: Texts, Default("no tasks"), "tasks = [\"reply\"]",
             "Tasks of the partition that the component executes, each on a thread of its own, on the task's VCPU and within its budget. With a \
-             `priority` the component has one thread more, its first; without, the first thread executes the task that is described first. The \
-             other threads begin when the component reports that it works.";
+             `priority` the component has one thread more, its first, which executes the task without a `vcpu` if there is one; without, the first \
+             thread executes the task that is described first. The other threads begin when the component reports that it works.";
         budget: Time, Default("as much as there is"), "budget = \"200 us\"",
             "Processor time that its thread with the `priority` may use in every `period`, whatever it does: the kernel ends it, and the less \
              important ones run. Goes with `period`.";

@@ -66,15 +66,17 @@ table! {
 table! {
     /// A task.
     TaskDraft [name: At<String> = Section::name] in "partition.*.task.*." {
-        vcpu: Text, Required, "vcpu = \"fast\"",
-            "The VCPU it runs on, and is paid by.";
+        vcpu: Text, Default("the `priority` of the component that executes it"), "vcpu = \"fast\"",
+            "The VCPU it runs on, and is paid by. Without one it runs at the `priority` of its component, on the component's first thread, behind \
+             all VCPUs of the core. It has a bound if each other thread there that is as important has such a task.";
         cause "for": Text, RequiredByRule, "for = \"fast\"",
             "On an I/O VCPU: the main VCPU that waits for this bottom half; it runs at its priority.";
         after: Text, Default("the clock or an interrupt releases it"), "after = \"wire\"",
             "The task that releases it, of the same core and `period`: a job begins where one of that ends. Its `deadline`, and the bound of its \
              response, count from the release of that one.";
         wcet: Time, Required, "wcet = \"500 us\"",
-            "Worst-case execution time of a job.";
+            "Worst-case execution time of a job, with all invocations of other components, and with the longest time for which a less important thread \
+             keeps one of these.";
         period: Time, Required, "period = \"10 ms\"",
             "Shortest distance of two jobs.";
         deadline: Time, Default("the period"), "deadline = \"5 ms\"",

@@ -218,7 +218,7 @@ impl Timing {
     }
 }
 
-fn line(
+pub(super) fn line(
     text: &mut String,
     what: &str,
     name: &str,

@@ -6,6 +6,7 @@
 mod analyse;
 mod explain;
 mod overhead;
+mod priorities;
 mod ticks;
 
 pub use analyse::CoreAnalysis;
@@ -22,8 +23,10 @@ pub struct Timing {
     pub schedule: Schedule,
     /// In the order of the description.
     pub vcpus: Vec<Vcpu>,
-    /// In the order of the description.
+    /// Tasks on VCPUs, in the order of the description.
     pub tasks: Vec<Task>,
+    /// Threads at plain priorities, in the order of their components.
+    pub threads: Vec<PriorityThread>,
     /// Scheduling overhead.
     pub overhead: Overhead,
     /// Time that the kernel meters of a budget besides the thread's own each time the thread runs,
@@ -45,6 +48,7 @@ impl Default for Timing {
             schedule: Schedule::default(),
             vcpus: Vec::new(),
             tasks: Vec::new(),
+            threads: Vec::new(),
             overhead: Overhead::default(),
             switch_ns: 0,
             doorbells: Vec::new(),
@@ -189,6 +193,47 @@ pub struct Task {
     /// Set for a task of the runtime: a stage of a pipe, or a thread that serves stages. Its WCET
     /// has all that its job takes.
     pub is_stage: bool,
+}
+
+/// A component's thread at a plain priority, behind all VCPUs of its core.
+#[derive(Clone, Debug)]
+pub struct PriorityThread {
+    /// Name of the component.
+    pub component: String,
+    /// Core of the partition, from 0.
+    pub core: usize,
+    /// Its priority, 0 the most important.
+    pub priority: u8,
+    /// Limit of its processor time.
+    pub budget: Option<Reservation>,
+    /// The task that it executes, if one is described.
+    pub task: Option<PriorityTask>,
+}
+
+/// A task without a VCPU.
+#[derive(Clone, Debug)]
+pub struct PriorityTask {
+    /// Name, at most 15 characters.
+    pub name: String,
+    /// Where it is described.
+    pub span: Span,
+    /// Worst-case execution time of a job.
+    pub wcet_ns: u64,
+    /// Shortest distance of two jobs.
+    pub period_ns: u64,
+    /// From release to end; at most the period.
+    pub deadline_ns: u64,
+}
+
+/// Reason for which a thread at a priority has no bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unbounded {
+    /// No task says how long and how often it runs.
+    NoTask,
+    /// Nor is that known of this thread, by index, which is as important.
+    Beside(usize),
+    /// The thread does not respond within its period.
+    NotWithinPeriod,
 }
 
 /// Deadline of a task that may take as long as it takes.

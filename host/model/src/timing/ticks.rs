@@ -3,7 +3,10 @@
 //! Run-time admission rounds costs and budgets up, and periods and slots down, to whole ticks. The analysis does the same, so that run-time admission admits
 //! all that the analysis accepts.
 
-use super::{CoreAnalysis, NO_DEADLINE, Slot, Task, Timing, Vcpu, VcpuKind};
+use super::{
+    CoreAnalysis, NO_DEADLINE, PriorityTask, PriorityThread, Slot, Task, Timing, Vcpu, VcpuKind,
+};
+use bulkhead_analysis::Reservation;
 use bulkhead_analysis::overhead::Overhead;
 
 const NS_PER_S: u128 = 1_000_000_000;
@@ -28,7 +31,7 @@ impl Ticks {
     }
 
     /// Nanoseconds in so many ticks, rounded up.
-    fn ns(self, ticks: u64) -> u64 {
+    pub(super) fn ns(self, ticks: u64) -> u64 {
         clamp((u128::from(ticks) * NS_PER_S).div_ceil(self.hz))
     }
 
@@ -64,6 +67,24 @@ impl Ticks {
             // What another task releases comes as late as this.
             deadline_ns: self.up(task.deadline_ns),
             ..task.clone()
+        }
+    }
+
+    fn thread(self, thread: &PriorityThread) -> PriorityThread {
+        let task = |task: &PriorityTask| PriorityTask {
+            wcet_ns: self.up(task.wcet_ns),
+            period_ns: self.down(task.period_ns),
+            ..task.clone()
+        };
+        let budget = |budget: Reservation| Reservation {
+            // What the kernel grants is rounded down, what a thread takes is rounded up.
+            capacity: self.down(budget.capacity),
+            period: self.down(budget.period),
+        };
+        PriorityThread {
+            budget: thread.budget.map(budget),
+            task: thread.task.as_ref().map(task),
+            ..thread.clone()
         }
     }
 
@@ -138,6 +159,7 @@ impl Timing {
             schedule,
             vcpus: self.vcpus.iter().map(|vcpu| ticks.vcpu(vcpu)).collect(),
             tasks: self.tasks.iter().map(task).collect(),
+            threads: self.threads.iter().map(|one| ticks.thread(one)).collect(),
             overhead: ticks.overhead(self.overhead),
             switch_ns: ticks.up(self.switch_ns),
             doorbells: doorbells

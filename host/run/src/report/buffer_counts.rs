@@ -11,6 +11,8 @@ use crate::report::contents::ChannelReport;
 
 /// Offset of the consumer's word in a ring, bytes.
 const CONSUMER: u64 = 64;
+/// Offset of the number of messages that a ring's sender dropped, bytes.
+const REFUSED: u64 = 8;
 /// Offset of the number of records that were written to a recorder, bytes.
 const COMMITTED: u64 = 8;
 /// Place of the number of the newest message in a four-slot buffer's control word.
@@ -18,12 +20,16 @@ const SEQUENCE: u32 = 3;
 /// Numbers from which on a control word is nonsense.
 const IMPLAUSIBLE: u64 = 1 << 60;
 
-/// Adds the counts of the buffer to `report` where no trace has counted; `word` returns the word at a physical address.
+/// Adds the counts of the buffer to `report` where no trace has counted, and the number of messages that a ring refused; `word` returns the word at a physical address.
 pub(crate) fn fill(
     report: &mut ChannelReport,
     channel: &ChannelManifest,
     word: impl Fn(u64) -> Result<u64, RunError>,
 ) {
+    if channel.kind == "ring" {
+        let refused = word(channel.region.pa + REFUSED).ok();
+        report.refused = refused.filter(|count| *count < IMPLAUSIBLE).unwrap_or(0);
+    }
     let [sent, received] = counts(channel, word);
     if let Some(sent) = sent.filter(|_| report.sent == 0) {
         (report.sent, report.is_sent_counted) = (sent, true);
@@ -79,7 +85,7 @@ mod tests {
     const BASE: u64 = 0x4000_0000;
 
     /// Returns the counts of a channel that no end traces, with its buffer in `memory`.
-    fn filled(kind: &str, memory: &[AtomicU64]) -> [Option<u64>; 2] {
+    fn filled(kind: &str, memory: &[AtomicU64]) -> [Option<u64>; 3] {
         let channel = ChannelManifest {
             name: "steer.1-2".into(),
             kind: kind.into(),
@@ -99,6 +105,7 @@ mod tests {
         [
             report.is_sent_counted.then_some(report.sent),
             report.is_received_counted.then_some(report.received),
+            (kind == "ring").then_some(report.refused),
         ]
     }
 
@@ -113,7 +120,7 @@ mod tests {
         for _ in 0..7 {
             writer.write(&[1; BYTES]).expect("written");
         }
-        assert_eq!(filled("four-slot", &memory), [Some(7), None]);
+        assert_eq!(filled("four-slot", &memory), [Some(7), None, None]);
         clear();
 
         let layout = ring::Layout::for_messages(BYTES, PLACES).expect("a layout");
@@ -123,7 +130,17 @@ mod tests {
             producer.try_push(&[1; BYTES]).expect("room");
         }
         consumer.try_pop(&mut [0; BYTES]).expect("a message");
-        assert_eq!(filled("ring", &memory), [Some(3), Some(1)]);
+        assert_eq!(filled("ring", &memory), [Some(3), Some(1), Some(0)]);
+        for _ in 0..4 {
+            if producer.try_push(&[1; BYTES]).is_err() {
+                producer.count_refused();
+            }
+        }
+        assert_eq!(filled("ring", &memory), [Some(5), Some(1), Some(2)]);
+        // A sender that starts anew counts on.
+        producer = ring::Producer::attach(region(), &layout).expect("room");
+        producer.count_refused();
+        assert_eq!(filled("ring", &memory), [Some(5), Some(1), Some(3)]);
         clear();
 
         let layout = records::Layout::for_records(BYTES, PLACES).expect("a layout");
@@ -131,9 +148,9 @@ mod tests {
         for _ in 0..5 {
             writer.write(&[1; BYTES]).expect("written");
         }
-        assert_eq!(filled("recorder", &memory), [Some(5), None]);
+        assert_eq!(filled("recorder", &memory), [Some(5), None, None]);
         clear();
-        assert_eq!(filled("mailbox", &memory), [None, None]);
+        assert_eq!(filled("mailbox", &memory), [None, None, None]);
     }
 
     #[test]
@@ -169,10 +186,10 @@ mod tests {
     fn words_that_no_correct_buffer_has_are_no_count() {
         let memory: Vec<_> = (0..16).map(|_| AtomicU64::new(u64::MAX)).collect();
         for kind in ["four-slot", "recorder"] {
-            assert_eq!(filled(kind, &memory), [None, None], "{kind}");
+            assert_eq!(filled(kind, &memory), [None; 3], "{kind}");
         }
         memory[8].store(3, Ordering::Relaxed);
-        assert_eq!(filled("ring", &memory), [None, None]);
+        assert_eq!(filled("ring", &memory), [None, None, Some(0)]);
     }
 
     #[test]

@@ -172,6 +172,9 @@ pub struct ChannelReport {
     pub received: u64,
     /// Messages lost, as their receivers noticed.
     pub lost: u64,
+    /// Messages that a ring's sender dropped because the ring was full.
+    #[serde(default)]
+    pub refused: u64,
     /// Messages received that were sent before their receiver was there.
     pub backlog: u64,
     /// From sent to read, without those.
@@ -210,6 +213,9 @@ pub struct TaskReport {
     /// End of the newest job, seconds of the machine's clock.
     #[serde(default)]
     pub newest_s: f64,
+    /// The thread of a static task ended by itself, and its partition was not stopped since.
+    #[serde(default)]
+    pub has_ended: bool,
     /// Longest time from a release to the end of its job, nanoseconds.
     #[serde(default)]
     pub worst_response_ns: u64,

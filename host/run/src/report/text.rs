@@ -150,7 +150,8 @@ fn causes(core: &CoreReport) -> String {
 fn channels_text(channels: &[ChannelReport], kind: Kind) -> String {
     let delay = format!("delay avg [us, {kind}]");
     let head = [
-        "channel", "kind", "from", "to", "sent", "received", "backlog", "lost", &delay, "worst",
+        "channel", "kind", "from", "to", "sent", "received", "backlog", "lost", "refused", &delay,
+        "worst",
     ];
     let rows = channels
         .iter()
@@ -166,6 +167,10 @@ fn channels_text(channels: &[ChannelReport], kind: Kind) -> String {
                 count(channel.received, channel.is_received_counted),
                 channel.backlog.to_string(),
                 channel.lost.to_string(),
+                match channel.kind.as_str() {
+                    "ring" => channel.refused.to_string(),
+                    _ => "-".into(),
+                },
                 if delayed {
                     average_us(&channel.delay)
                 } else {

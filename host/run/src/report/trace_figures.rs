@@ -51,8 +51,10 @@ struct Task {
     newest_ns: u64,
     /// The task has ended, or its partition was stopped.
     ended: bool,
-    /// Its partition was stopped since its last job, and may start anew.
+    /// Its partition was stopped since its last job or its end, and may start anew.
     is_down: bool,
+    /// Its thread ended by itself some releases before its partition was stopped.
+    ended_early: bool,
     deadline_ns: Option<u64>,
     late: u64,
     /// Bound of the analysis.
@@ -191,7 +193,9 @@ impl TraceFigures {
             .iter_mut()
             .filter(|((one, _), _)| *one == partition);
         for (_, task) in of_partition {
-            task.is_down = !task.ended || task.is_down;
+            task.ended_early |= task.has_ended() && task.missed(at_ns) > 0;
+            // A static task begins anew with its partition, even if it had ended.
+            task.is_down = !task.ended || task.is_down || task.deadline_ns.is_some();
             (task.newest_release_ns, task.ended) = (None, true);
         }
     }
@@ -252,6 +256,7 @@ impl TraceFigures {
             above_bound: task.above_bound,
             broken_spans_s: task.broken.seconds(),
             unserved: task.unserved(end_ns),
+            has_ended: task.ended_early || task.has_ended(),
             newest_s: task.newest_ns as f64 / 1e9,
             worst_response_ns: task.worst_response_ns,
             lateness: task.lateness.spread(),
@@ -318,6 +323,19 @@ fn event_name(field: &[u8; NAME_LEN]) -> String {
 impl Task {
     /// Releases without a job at the end of the run, `end_ns`; 0 where the newest of them may still be served.
     fn unserved(&self, end_ns: u64) -> u64 {
+        match self.ended {
+            true => 0,
+            false => self.missed(end_ns),
+        }
+    }
+
+    /// The thread of a static task ended by itself.
+    fn has_ended(&self) -> bool {
+        self.ended && !self.is_down && self.deadline_ns.is_some()
+    }
+
+    /// Releases since the newest job at `end_ns`; 0 where the newest of them may still be served.
+    fn missed(&self, end_ns: u64) -> u64 {
         const PATIENCE_NS: u64 = 10_000_000;
         const GAPS: u64 = 4;
         let silent_ns = end_ns.saturating_sub(self.newest_ns);
@@ -331,7 +349,7 @@ impl Task {
                 .saturating_mul(periods)
                 .saturating_add(PATIENCE_NS);
         match silent_ns.checked_div(period_ns) {
-            Some(releases) if is_due && !self.ended => releases,
+            Some(releases) if is_due => releases,
             _ => 0,
         }
     }
@@ -403,6 +421,45 @@ mod tests {
         stopped.stop(0, 0, true);
         assert_eq!(stopped.tasks(&[], 1_000_000_000)[0].unserved, 0);
         assert_eq!(events(&[begun, job]).tasks(&[], 20_000_000)[0].unserved, 0);
+    }
+
+    #[test]
+    fn a_static_task_that_ends_by_itself_is_reported() {
+        let end = event(EventKind::TaskEnded, "loop", 62_700, 0, 0);
+        let [first, second, third] =
+            [0, 62_500, 125_000].map(|at| event(EventKind::Job, "loop", at, at, at + 100));
+        let has_ended = |deadline_ns, list: &[Event], stop_ns: Option<u64>| {
+            let clock = Clock::new(62_500_000);
+            let mut figures = TraceFigures::default();
+            let task = Task {
+                deadline_ns,
+                ..Task::default()
+            };
+            figures.tasks.insert((0, "loop".into()), task);
+            list.iter().for_each(|event| figures.take(0, event, &clock));
+            if let Some(at_ns) = stop_ns {
+                figures.stop(0, at_ns, true);
+                figures.up(0, at_ns);
+            }
+            figures.tasks(&["control".into()], 1_000_000_000)[0].has_ended
+        };
+        let deadline = Some(1_000_000);
+        let ended = [first, second, end];
+        assert!(has_ended(deadline, &ended, None));
+        assert!(!has_ended(deadline, &ended[..2], None));
+        assert!(
+            !has_ended(deadline, &[first, second, end, third], None),
+            "it began anew"
+        );
+        assert!(
+            !has_ended(deadline, &ended, Some(2_000_000)),
+            "with its partition"
+        );
+        assert!(
+            has_ended(deadline, &ended, Some(500_000_000)),
+            "long before its partition"
+        );
+        assert!(!has_ended(None, &ended, None), "a dynamic task may end");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use bulkhead_plan::manifest::{Manifest, PartitionManifest, PathManifest};
 use std::collections::BTreeSet;
 
 use crate::figures::{Kind, counted, duration};
-use crate::report::contents::{PartitionReport, Report, TaskReport};
+use crate::report::contents::{ChannelReport, PartitionReport, Report, TaskReport};
 use crate::report::executing::{ExecutingReport, at_the_end};
 use crate::report::faults::FaultReport;
 use crate::report::finding::{Finding, HOST_SILENCE_S, START_S, Verdict, finding, longest_silence};
@@ -44,6 +44,10 @@ pub(crate) fn judge(report: &Report, manifest: &Manifest) -> Verdict {
             .iter()
             .map(|one| finding(&one.partition, one.sentence())),
     );
+    if report.kind != Kind::Emulated {
+        let channels = report.channels.iter();
+        findings.extend(channels.filter_map(|channel| channel_finding(channel, &injections)));
+    }
     let paths = report.paths.iter();
     findings.extend(paths.flat_map(|path| path_findings(report, path, &injections)));
     let tasks = report.tasks.iter();
@@ -264,7 +268,22 @@ fn is_task_injected(task: &TaskReport, injections: &Injections<'_>, length_s: f6
         0 => task.jobs > 0 || injections.has_fault(name),
         releases => injections.stopped(name, task.newest_s, silent_s / releases as f64),
     };
-    is_stopped && (!is_broken || injections.explain(name, &task.broken_spans_s))
+    // A fault stops a thread, but does not end it.
+    is_stopped && !task.has_ended && (!is_broken || injections.explain(name, &task.broken_spans_s))
+}
+
+/// Returns a finding if a ring's sender dropped messages because its readers were too slow.
+fn channel_finding(channel: &ChannelReport, injections: &Injections<'_>) -> Option<Finding> {
+    let readers = || channel.to.iter();
+    let is_injected = readers().any(|reader| injections.has_fault(reader));
+    (channel.refused > 0).then(|| {
+        let what = format!(
+            "{} found no room in the ring and were dropped: {} took too few",
+            counted(channel.refused, "message"),
+            readers().cloned().collect::<Vec<_>>().join(", ")
+        );
+        finding(&format!("{}/{}", channel.from, channel.name), what).injected(is_injected)
+    })
 }
 
 fn task_finding(task: &TaskReport, executing: &[ExecutingReport]) -> Option<Finding> {
@@ -303,8 +322,14 @@ fn task_finding(task: &TaskReport, executing: &[ExecutingReport]) -> Option<Find
             at_the_end(executing, &task.partition)
         )
     });
+    let ended = task.has_ended.then(|| {
+        let newest_s = task.newest_s;
+        format!(
+            "its thread ended by itself before the end of the run, after the job at {newest_s:.3} s"
+        )
+    });
     // A job after its deadline is beyond its bound, too.
-    let all: Vec<_> = [late.or(above_bound), overran, stopped, unseen]
+    let all: Vec<_> = [late.or(above_bound), overran, stopped, ended, unseen]
         .into_iter()
         .flatten()
         .collect();
@@ -371,6 +396,10 @@ mod tests {
                 ..well.clone()
             },
             TaskReport {
+                has_ended: true,
+                ..well.clone()
+            },
+            TaskReport {
                 jobs: 0,
                 deadline_ns: Some(1),
                 ..well
@@ -378,6 +407,24 @@ mod tests {
         ] {
             assert!(task_finding(&bad, &[]).is_some(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn messages_that_find_a_ring_full_break_its_guarantee() {
+        let report = report();
+        let injections = Injections::new(&report, &[]);
+        let channel = |refused| ChannelReport {
+            name: "stream".into(),
+            from: "victim".into(),
+            to: vec!["listener".into()],
+            refused,
+            ..ChannelReport::default()
+        };
+        let found = channel_finding(&channel(7), &injections).expect("broken");
+        assert_eq!(found.subject, "victim/stream");
+        assert!(found.what.starts_with("7 messages found no room"));
+        assert!(!found.is_injected);
+        assert_eq!(channel_finding(&channel(0), &injections), None);
     }
 
     /// A report of a run that reached its length, with nothing in it.
@@ -593,6 +640,18 @@ mod tests {
         assert!(
             !judged(vec![], vec![late(0.4)]).pass,
             "no requested fault came"
+        );
+        let ended = TaskReport {
+            has_ended: true,
+            late: 0,
+            ..late(0.502)
+        };
+        let verdict = judged(both(), vec![ended]);
+        assert!(!verdict.pass, "a fault does not end a thread by itself");
+        assert!(
+            verdict.broken[0]
+                .what
+                .contains("its thread ended by itself")
         );
     }
 

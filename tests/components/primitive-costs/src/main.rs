@@ -3,11 +3,15 @@
 //! Every figure is the difference of the cycle counter, in units of one instruction (the counter's
 //! step from one instruction to the next, which is constant on an instruction-counted clock),
 //! without the cost of reading it. Prints lines `bench NAME N AVERAGE WORST`, the average in
-//! hundredths.
+//! hundredths. Argument words `address` and `intid` name a PL011: then its interrupt alone is measured.
 #![no_std]
 #![no_main]
-#![expect(unsafe_code, reason = "user-level switches between its own threads")]
+#![expect(
+    unsafe_code,
+    reason = "user-level switches between its own threads, and registers of a device"
+)]
 
+mod interrupt;
 mod one_way;
 mod slite;
 
@@ -58,6 +62,14 @@ fn measure(first: &mut First) -> Result<core::convert::Infallible, Status> {
     let rounds = argument(&info, "rounds").unwrap_or(1000);
     let counter = Counter::calibrated();
     call(first::MONITOR, Operation::Up, [])?;
+    let [address, intid] = ["address", "intid"].map(|key| argument(&info, key));
+    if let (Some(address), Some(intid)) = (address, intid) {
+        interrupt::measure(first, counter, rounds, [address, intid])?;
+        println!("bench done");
+        loop {
+            clock::wait_for_interrupt();
+        }
+    }
     null_call(counter, rounds)?;
     invocations(first, counter, rounds)?;
     // A "trusting" kernel does not read which thread runs, so it does not support switches

@@ -4,6 +4,7 @@
 //! with the computed bound. If the component has a doorbell or a function, its interrupts request the jobs of its task
 //! on an I/O VCPU, at arbitrary times. The first thread has the component's priority, reports once a second, and if the
 //! component owns the trace, records the jobs, so that the verdict of the run judges them.
+//! An argument word with the name of a component states the task that it executes at its priority ([`at_priority`]).
 //!
 //! Argument words:
 //! - `compute=TASK,TASK`: these compute without end and count pieces of equal work;
@@ -14,6 +15,7 @@
 #![no_std]
 #![no_main]
 
+mod at_priority;
 mod unrecorded;
 
 use bulkhead_abi::component::threads;
@@ -62,6 +64,9 @@ fn run(_: First) -> ! {
     match env.number("turns", 0) {
         0 => LOAD.calibrate(),
         cores => LOAD.calibrate_among(cores),
+    }
+    if let Some(times) = at_priority::times(&env, env.name()) {
+        at_priority::run(&env, env.name(), times);
     }
     // By then the budget with which threads begin is replenished.
     let periods = timing.vcpus.iter().map(|vcpu| vcpu.period_ns);

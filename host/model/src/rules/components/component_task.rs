@@ -30,10 +30,10 @@ fn check(draft: &Draft, report: &mut Report) {
             }
         }
         if let Some(tasks) = component.tasks.given()
-            && component.thread_count() > 1
+            && partition.thread_count(component) > 1
             && component.on_fault.value() == Some(OnFault::Restart)
         {
-            let count = component.thread_count();
+            let count = partition.thread_count(component);
             let message = format!(
                 "`{}` has {count} threads, and only components with one can be restarted",
                 component.path(partition)
@@ -44,10 +44,8 @@ fn check(draft: &Draft, report: &mut Report) {
         }
     }
     for partition in &draft.partitions {
-        let threads = partition
-            .components
-            .iter()
-            .map(ComponentDraft::thread_count);
+        let components = partition.components.iter();
+        let threads = components.map(|component| partition.thread_count(component));
         let count: usize = threads.sum();
         if count > MAX_COMPONENT_THREADS {
             let name = &partition.name;
@@ -69,17 +67,16 @@ fn problem(
     name: &At<String>,
 ) -> Option<(String, String)> {
     let name = &name.value;
-    let found = partition
-        .tasks
-        .iter()
-        .position(|task| task.name.value == *name);
-    let Some(number) = found else {
+    let Some(task) = partition.task(name) else {
         let names = partition.tasks.iter();
         let names: Vec<_> = names.map(|task| task.name.value.as_str()).collect();
         let problem = format!("executes a task `{name}`, which the partition does not have");
         return Some((problem, advice(name, "task", &names)));
     };
-    if number >= MAX_TASKS {
+    let number = partition
+        .vcpu_tasks()
+        .position(|one| one.name.value == *name);
+    if let Some(number) = number.filter(|&number| number >= MAX_TASKS) {
         let problem = format!(
             "executes `{name}`, task {} of the partition, and components execute the first {MAX_TASKS}",
             number + 1
@@ -102,7 +99,6 @@ fn problem(
         let problem = format!("names the task `{name}` twice");
         return Some((problem, "leave one out".into()));
     }
-    let task = &partition.tasks[number];
     let vcpu = partition.vcpu(&task.vcpu.value()?)?;
     (vcpu.core.or(0)? != component.core()?).then(|| {
         let problem = format!("is on another core than `{}`", vcpu.name.value);

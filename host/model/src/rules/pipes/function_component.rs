@@ -68,12 +68,12 @@ fn unfit(
             "functions of the scheduler's own program need no `component`".into(),
         ));
     }
-    if component.thread_count() != 1 {
+    if partition.thread_count(component) != 1 {
         return Some((
             format!(
                 "`{}` has {} threads",
                 component.path(partition),
-                component.thread_count()
+                partition.thread_count(component)
             ),
             "a component with pipe functions has one",
             "give it a `priority` and no `tasks`".into(),

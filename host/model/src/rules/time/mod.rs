@@ -10,6 +10,7 @@ pub(crate) mod task_after;
 pub(crate) mod task_cause;
 pub(crate) mod task_component;
 pub(crate) mod task_late;
+pub(crate) mod task_priority;
 pub(crate) mod task_times;
 pub(crate) mod time_partition_slot;
 mod time_table;
@@ -42,6 +43,7 @@ pub(super) const RULES: &[&Rule] = &[
     &time_partition_slot::RULE,
     &unknown_vcpu::RULE,
     &task_component::RULE,
+    &task_priority::RULE,
     &task_cause::RULE,
     &task_after::RULE,
     &task_times::RULE,
@@ -65,6 +67,7 @@ pub(crate) fn is_sound(partition: &PartitionDraft) -> bool {
         && time_table::is_sound(partition)
         && partition.tasks.iter().all(|task| {
             task_times::problem(task).is_none()
+                && task_priority::problem(partition, task).is_none()
                 && task_cause::problem(partition, task).is_none()
                 && task_after::problem(partition, task).is_none()
         })

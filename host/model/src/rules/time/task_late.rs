@@ -3,13 +3,14 @@
 use crate::diagnostic::Report;
 use crate::draft::Draft;
 use crate::quantity::{time_text, time_text_down};
-use crate::timing::{Task, Timing};
+use crate::timing::{PriorityTask, PriorityThread, Timing, Unbounded};
 
 crate::rules::declaration::rule! {
     Error, "task-late",
-    "every task on a VCPU meets its deadline",
+    "every task meets its deadline",
     "The bound on its response: that of its VCPU where one budget is enough for all that can wait there, \
-     else as many periods as budgets are needed, and the response of the last. `check --explain` shows the computation.",
+     else as many periods as budgets are needed, and the response of the last. `check --explain` shows the computation. That of a task \
+     at a priority counts all VCPUs of its core and all threads that are as important.",
     check
 }
 
@@ -21,12 +22,37 @@ fn check(draft: &Draft, report: &mut Report) {
             if let Some(&(index, bound)) = core.tasks.iter().find(late) {
                 let task = &timing.tasks[index];
                 let found = RULE
-                    .at(&task.span, message(task, bound))
+                    .at(&task.span, message(&task.name, task.deadline_ns, bound))
                     .here("the first that can be late");
                 report.add(found.help(help(&timing, index)));
             }
         }
+        for (thread, bound) in timing.threads.iter().zip(timing.priority_bounds()) {
+            if let Some((task, message)) = late_at_priority(thread, bound) {
+                let found = RULE.at(&task.span, message).here("can be late");
+                report.add(found.help(format!(
+                    "give `{}` a smaller `priority`, or threads that are as important longer periods",
+                    thread.component
+                )));
+            }
+        }
     }
+}
+
+/// Returns the task of a thread at a priority that can be late, with the message.
+fn late_at_priority(
+    thread: &PriorityThread,
+    bound: Result<u64, Unbounded>,
+) -> Option<(&PriorityTask, String)> {
+    let task = thread.task.as_ref()?;
+    let bound = match bound {
+        // `check` names the thread that is as important, and a run judges the deadline.
+        Err(Unbounded::Beside(_) | Unbounded::NoTask) => return None,
+        Err(Unbounded::NotWithinPeriod) => None,
+        Ok(bound) if bound <= task.deadline_ns => return None,
+        Ok(bound) => Some(bound),
+    };
+    Some((task, message(&task.name, task.deadline_ns, bound)))
 }
 
 /// Returns which times fit, if one budget would be enough but for the time that the runtime takes of it.
@@ -56,12 +82,12 @@ fn help(timing: &Timing, index: usize) -> String {
     )
 }
 
-fn message(task: &Task, bound: Option<u64>) -> String {
-    let (name, deadline) = (&task.name, time_text(task.deadline_ns));
+fn message(name: &str, deadline_ns: u64, bound: Option<u64>) -> String {
+    let deadline = time_text(deadline_ns);
     match bound {
         Some(bound) => format!(
             "task `{name}` can respond {} late: within {}, and its deadline is {deadline}",
-            time_text(bound - task.deadline_ns),
+            time_text(bound - deadline_ns),
             time_text(bound)
         ),
         None => {
