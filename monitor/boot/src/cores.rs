@@ -37,8 +37,9 @@ static GO: AtomicU32 = AtomicU32::new(0);
 
 mod arrival {
     pub(super) const NONE: u32 = 0;
-    pub(super) const READY: u32 = 1;
-    pub(super) const REFUSED: u32 = 2;
+    pub(super) const ENTERED: u32 = 1;
+    pub(super) const READY: u32 = 2;
+    pub(super) const REFUSED: u32 = 3;
 }
 
 /// Starts every core but the first, each on its own EL2 stack, and waits until it is ready: one after the other,
@@ -49,16 +50,21 @@ pub(crate) fn start_others(configuration: Configuration) -> Result<(), Refusal> 
     if cores.len() > 1 {
         firmware::check(hardware.start)?;
     }
-    // No core has this affinity: entries without a core, and that of the first one, match none.
+    // No core has this affinity: entries without a core match none.
     let affinities = addr_of!(secondary_affinities) as u64;
     (0..MAX_CORES as u64).for_each(|index| {
         memory::place(affinities + index * 8, u64::MAX);
     });
-    for (index, core) in cores.iter().enumerate().skip(1) {
+    for (index, core) in cores.iter().enumerate() {
         let offset = index as u64 * 8;
         let stack = addr_of!(secondary_stacks) as u64 + offset;
         memory::place(stack, states::core_place(core));
         memory::place(affinities + offset, core.mpidr);
+        // The first core runs: firmware that starts it once more is found out like that of another core.
+        if index == 0 {
+            announce(index, arrival::READY);
+            continue;
+        }
         let entry = boot_secondary as *const () as u64;
         firmware::start(hardware.start, index, core, entry)?;
         await_arrival(index, core, hardware.counter_hz)?;
@@ -66,21 +72,24 @@ pub(crate) fn start_others(configuration: Configuration) -> Result<(), Refusal> 
     Ok(())
 }
 
-/// Waits a second at most.
+/// Waits a second at most. A core that is refused, this one or one that came before, has reported why.
 fn await_arrival(index: usize, core: &CoreConfig, second: u64) -> Result<(), Refusal> {
     let began = cntpct_el0::read();
-    let state = || ARRIVALS.get(index).map_or(0, |state| state.load(Acquire));
-    while state() == arrival::NONE {
+    while state(index) != arrival::READY {
+        if (0..MAX_CORES).any(|index| state(index) == arrival::REFUSED) {
+            console::halt();
+        }
         if cntpct_el0::read().wrapping_sub(began) > second {
             return Err(Refusal::CoreSilent(index, core.mpidr));
         }
         wait::pause();
     }
-    match state() {
-        arrival::READY => Ok(()),
-        // The core has reported why.
-        _ => console::halt(),
-    }
+    Ok(())
+}
+
+fn state(index: usize) -> u32 {
+    let state = ARRIVALS.get(index);
+    state.map_or(arrival::NONE, |state| state.load(Acquire))
 }
 
 /// Lets all cores leave for the resident part.
@@ -90,10 +99,27 @@ pub(crate) fn release() {
     wait::sev();
 }
 
+/// Returns whether all cores have left for the resident part.
+pub(crate) fn are_released() -> bool {
+    GO.load(Acquire) != 0
+}
+
+/// Marks a core as entered.
+///
+/// # Errors
+/// The core has been entered before: the program that it ran then may still need its state.
+pub(crate) fn enter(index: usize) -> Result<(), Refusal> {
+    if state(index) != arrival::NONE {
+        return Err(Refusal::EnteredTwice);
+    }
+    announce(index, arrival::ENTERED);
+    Ok(())
+}
+
 /// Reports that a core is ready, and waits until all are.
 pub(crate) fn arrive(index: usize) {
     announce(index, arrival::READY);
-    while GO.load(Acquire) == 0 {
+    while !are_released() {
         wait::pause();
     }
 }

@@ -40,6 +40,8 @@ pub(crate) enum Refusal {
     NoPsci(i64),
     /// A core was started and does not arrive: index and affinity.
     CoreSilent(usize, u64),
+    /// Firmware has entered a core that it had entered before.
+    EnteredTwice,
     /// Hardware answered with an exception.
     Exception { esr: u64, far: u64, elr: u64 },
     /// A device does not answer at this register.
@@ -130,6 +132,9 @@ impl Refusal {
                 f,
                 "core {index} (affinity {mpidr:#x}) has not arrived a second after its start: the firmware lost it, \
                  or starts another core"
+            ),
+            Self::EnteredTwice => f.write_str(
+                "entered a second time: the firmware starts a core that runs, perhaps in place of another one",
             ),
             Self::Exception { esr, far, elr } => write!(
                 f,

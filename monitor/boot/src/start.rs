@@ -48,7 +48,13 @@ extern "C" fn boot_first(loaded_at: u64, address: u64) -> ! {
 extern "C" fn boot_other(index: usize) -> ! {
     match other(index) {
         Err(refusal) => {
-            console::say(format_args!("not started: core {index}: {refusal}"));
+            // A core that comes back from its guest leaves the others running.
+            let what = if cores::are_released() {
+                "stopped"
+            } else {
+                "not started"
+            };
+            console::say(format_args!("{what}: core {index}: {refusal}"));
             cores::stay(index);
             console::halt()
         }
@@ -79,6 +85,7 @@ fn first(loaded_at: u64, address: u64) -> Result<Infallible, Refusal> {
 }
 
 fn other(index: usize) -> Result<Infallible, Refusal> {
+    cores::enter(index)?;
     let features = features::check()?;
     exceptions::catch();
     let configuration = Configuration::find(header())?;
