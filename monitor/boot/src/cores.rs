@@ -12,7 +12,10 @@ use crate::{console, firmware, identity, memory, states};
 use bulkhead_abi::boot::{MONITOR_ENTRY_OFFSET, MONITOR_OFFSET};
 use bulkhead_abi::config::{CoreConfig, Hardware, PartitionConfig};
 use bulkhead_abi::status::MAX_CORES;
-use bulkhead_arch::registers::{cntpct_el0, icc_igrpen1_el1, icc_pmr_el1, icc_sre_el2, isr_el1};
+use bulkhead_arch::registers::{
+    cnthp_ctl_el2, cnthp_cval_el2, cntp_ctl_el0, cntp_cval_el0, cntpct_el0, cntv_ctl_el0,
+    cntv_cval_el0, icc_igrpen1_el1, icc_pmr_el1, icc_sre_el2, isr_el1,
+};
 use bulkhead_arch::{barrier, identification, wait};
 use bulkhead_gic::Redistributor;
 use bulkhead_monitor_core::Core;
@@ -22,6 +25,7 @@ use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Release};
 
 const WAKE_POLLS: u32 = 1_000_000;
+const TIMER_POLLS: u32 = 1000;
 
 unsafe extern "C" {
     fn boot_secondary();
@@ -145,6 +149,7 @@ pub(crate) fn prepare(
     features::compare(&configuration.head.hardware, features)?;
     wake_interface(core, &configuration.head.hardware)?;
     let partition = partition_of(configuration, core)?;
+    compare_timers(core, &configuration.head.hardware)?;
     let mask = find_mask(core, &configuration.head.hardware)?;
     memory::place(
         states::core_place(core) + offset_of!(Core, mask) as u64,
@@ -189,6 +194,65 @@ pub(crate) fn finish(
 fn fill_identity(core: &CoreConfig, vtcr: u64) {
     let place = states::core_place(core) + offset_of!(Core, identity) as u64;
     memory::place(place, identity::shown(&identification::read(), vtcr));
+}
+
+/// Compares the timers' interrupts with the board file: each timer fires, and one private interrupt becomes pending.
+fn compare_timers(core: &CoreConfig, hardware: &Hardware) -> Result<(), Refusal> {
+    const ON: u64 = 1;
+    const OFF: u64 = 0;
+    // SAFETY: this is the core's own redistributor, and no guest runs on the core.
+    let redistributor = unsafe { Redistributor::new(core.gicr as usize) };
+    let before = redistributor.pending();
+    let arrived = || {
+        barrier::isb();
+        let mut polls = (0..TIMER_POLLS).map(|_| redistributor.pending() & !before);
+        polls.find(|new| *new != 0).map_or(0, u32::trailing_zeros)
+    };
+    let compare = |what, found: u32, described: u32| match found == described {
+        true => Ok(()),
+        false => Err(Refusal::Differs {
+            what,
+            found: found.into(),
+            described: described.into(),
+        }),
+    };
+    let [physical, virtual_timer] = hardware.timers;
+    // SAFETY: interrupts are masked, no guest runs on the core, and its start sets the timer.
+    unsafe { cnthp_cval_el2::write(0) };
+    // SAFETY: as above.
+    unsafe { cnthp_ctl_el2::write(ON) };
+    let found = arrived();
+    // SAFETY: as above.
+    unsafe { cnthp_ctl_el2::write(OFF) };
+    compare(
+        "as interrupt of the EL2 timer (timer.ppis)",
+        found,
+        hardware.alarm,
+    )?;
+    // SAFETY: as above.
+    unsafe { cntp_cval_el0::write(0) };
+    // SAFETY: as above.
+    unsafe { cntp_ctl_el0::write(ON) };
+    let found = arrived();
+    // SAFETY: as above.
+    unsafe { cntp_ctl_el0::write(OFF) };
+    compare(
+        "as interrupt of the physical timer (timer.ppis)",
+        found,
+        physical,
+    )?;
+    // SAFETY: as above.
+    unsafe { cntv_cval_el0::write(0) };
+    // SAFETY: as above.
+    unsafe { cntv_ctl_el0::write(ON) };
+    let found = arrived();
+    // SAFETY: as above.
+    unsafe { cntv_ctl_el0::write(OFF) };
+    compare(
+        "as interrupt of the virtual timer (timer.ppis)",
+        found,
+        virtual_timer,
+    )
 }
 
 /// Finds the priority mask by trying: it has to let the EL2 timer's interrupt through. With two security states the

@@ -56,7 +56,7 @@ pub(crate) fn check() -> Result<Features, Refusal> {
     let lacks = [
         (
             field(features.pfr0, 24) == 0,
-            "a GICv3 interface by system registers",
+            "a GICv3 interface by system registers (interrupts.kind)",
         ),
         (field(features.mmfr0, 28) > 1, "pages of 4 KiB"),
         (

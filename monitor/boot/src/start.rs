@@ -121,7 +121,7 @@ fn compare_distributor(configuration: Configuration) -> Result<(), Refusal> {
     let described = hardware.spis.next_multiple_of(32).min(988);
     let differences = [
         (
-            "as version of the interrupt controller (GICv3)",
+            "as version of the interrupt controller (interrupts.kind)",
             distributor.version().min(3),
             3,
         ),
