@@ -8,6 +8,7 @@
 //   OTHER_CORE      exclusive-or of the core of the call and the core that CPU_ON enters; left out = 0
 //   ONLY_CORE       the core that each CPU_ON enters, also where it has been entered before
 //   OWN_CORE        CPU_ON enters the core that calls
+//   MUTE            no call comes back
 //   LATE            ticks after which core 1 is entered once more; two security states, of which firmware keeps the first
 //
 // It runs from flash at address 0. Translation and caches are off on all cores.
@@ -175,6 +176,10 @@ again:
 
 // A call from EL2: x0 = function.
 call:
+#ifdef MUTE
+    wfi
+    b call
+#endif
     ldr x9, =0x84000000             // PSCI_VERSION
     cmp x0, x9
     b.eq version
