@@ -65,6 +65,8 @@ registers! {
     cnthp_ctl_el2 = "cnthp_ctl_el2";
     /// Hypervisor configuration: traps and routing to EL2.
     hcr_el2 = "hcr_el2";
+    /// Traps of debug and performance monitor to EL2.
+    mdcr_el2 = "mdcr_el2";
     /// Root and VMID of stage 2.
     vttbr_el2 = "vttbr_el2";
     /// Base of the stack of EL2's own data.

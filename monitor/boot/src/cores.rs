@@ -146,6 +146,7 @@ pub(crate) fn prepare(
     features: Features,
 ) -> Result<(), Refusal> {
     let core = core_of(configuration, index)?;
+    features::touch_debug();
     features::compare(&configuration.head.hardware, features)?;
     wake_interface(core, &configuration.head.hardware)?;
     let partition = partition_of(configuration, core)?;
@@ -208,12 +209,12 @@ fn compare_timers(core: &CoreConfig, hardware: &Hardware) -> Result<(), Refusal>
         let mut polls = (0..TIMER_POLLS).map(|_| redistributor.pending() & !before);
         polls.find(|new| *new != 0).map_or(0, u32::trailing_zeros)
     };
-    let compare = |what, found: u32, described: u32| match found == described {
+    let compare = |what, found: u32, expected: u32| match found == expected {
         true => Ok(()),
         false => Err(Refusal::Differs {
             what,
             found: found.into(),
-            described: described.into(),
+            described: expected.into(),
         }),
     };
     let [physical, virtual_timer] = hardware.timers;

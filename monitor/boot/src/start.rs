@@ -77,6 +77,10 @@ fn first(loaded_at: u64, address: u64) -> Result<Infallible, Refusal> {
     states::build(configuration, features)?;
     prepare_distributor(configuration)?;
     devices::set(configuration.settings()?)?;
+    // The last line if EL3 traps one of them: the access never comes back.
+    console::say(format_args!(
+        "uses registers that the firmware leaves open (firmware.leaves)"
+    ));
     cores::prepare(configuration, 0, features)?;
     cores::start_others(configuration)?;
     announce(configuration)?;

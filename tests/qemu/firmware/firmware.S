@@ -8,6 +8,7 @@
 //   OTHER_CORE      exclusive-or of the core of the call and the core that CPU_ON enters; left out = 0
 //   ONLY_CORE       the core that each CPU_ON enters, also where it has been entered before
 //   OWN_CORE        CPU_ON enters the core that calls
+//   DEBUG_TRAPS     MDCR_EL3; left out = 0
 //   MUTE            no call comes back
 //   LATE            ticks after which core 1 is entered once more; two security states, of which firmware keeps the first
 //
@@ -24,6 +25,9 @@
 #define MAILBOX 0x40000040
 #define EL2 0x3c9
 #define EL1 0x3c5
+#ifndef DEBUG_TRAPS
+#define DEBUG_TRAPS 0
+#endif
 #define TIMER 29                    // the secure physical timer's interrupt
 #define OFF 0x30c50830              // SCTLR_EL2 after a reset: translation and caches off
 #if defined(ONLY_CORE) || defined(LATE)
@@ -42,7 +46,8 @@ _start:
     mov x0, #0x80000000             // RW: EL1 is AArch64
     msr hcr_el2, x0
     msr cptr_el3, xzr
-    msr mdcr_el3, xzr
+    mov x0, #DEBUG_TRAPS
+    msr mdcr_el3, x0
     mov x0, #0xf                    // system registers, also at EL2
     msr s3_6_c12_c12_5, x0          // ICC_SRE_EL3
     isb
