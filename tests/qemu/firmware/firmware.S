@@ -9,7 +9,7 @@
 //   ONLY_CORE       the core that each CPU_ON enters, also where it has been entered before
 //   OWN_CORE        CPU_ON enters the core that calls
 //   DEBUG_TRAPS     MDCR_EL3; left out = 0
-//   MUTE            no call comes back
+//   MUTE            no call or trap comes back
 //   LATE            ticks after which core 1 is entered once more; two security states, of which firmware keeps the first
 //
 // It runs from flash at address 0. Translation and caches are off on all cores.
