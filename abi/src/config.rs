@@ -78,6 +78,8 @@ pub struct Hardware {
     pub start: u32,
     /// INTID of the EL2 physical timer, by which monitors wake themselves.
     pub alarm: u32,
+    /// INTIDs of EL1's physical and virtual timer.
+    pub timers: [u32; 2],
     /// Bit n: private interrupt n belongs to EL2.
     pub private: u32,
 }
@@ -114,6 +116,8 @@ pub mod setting {
     pub const AWAIT: u32 = 1;
     /// The next setting is left out unless the register compares equal.
     pub const ONLY_IF: u32 = 2;
+    /// The register must compare equal, once: a device of another kind does not.
+    pub const KIND: u32 = 4;
     /// IDR1 of an SMMU must tell apart streams of at least `value` bits: the field of `mask`.
     pub const STREAM_BITS: u32 = 3;
 }

@@ -47,6 +47,8 @@ pub struct Kind {
     pub seconds: Option<u64>,
     /// `compatible` of the one that the monitor emulates for partitions; empty where it emulates none.
     pub emulated: &'static [&'static str],
+    /// `true` if the monitor programs it: the kind of its class that a board must have.
+    pub programmed: bool,
     /// `true` if the device reads or writes memory by itself.
     pub dma: bool,
     /// `true` if components have a driver for it, so that their endpoints can be at such a device.
@@ -63,6 +65,7 @@ const fn kind(name: &'static str, class: Class, node: &'static str) -> Kind {
         linux: None,
         seconds: None,
         emulated: &[],
+        programmed: false,
         dma: false,
         has_driver: false,
     }
@@ -101,10 +104,15 @@ pub const KINDS: &[Kind] = &[
     kind("cfi-flash", Class::Flash, "flash"),
     Kind {
         emulated: &["arm,gic-v3"],
+        programmed: true,
         ..kind("gic-v3", Class::InterruptController, "interrupt-controller")
     },
     kind("gic-v2", Class::InterruptController, "interrupt-controller"),
-    kind("smmu-v3", Class::Iommu, "iommu"),
+    Kind {
+        programmed: true,
+        ..kind("smmu-v3", Class::Iommu, "iommu")
+    },
+    kind("smmu-v2", Class::Iommu, "iommu"),
     kind("sja1000", Class::Can, "can"),
     Kind {
         has_driver: true,
@@ -125,7 +133,14 @@ pub fn find(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name)
 }
 
-/// The kind of that class which the monitor emulates for partitions, and on a board builds on.
+/// The kind of that class which the monitor programs.
+#[must_use]
+pub fn programmed(class: Class) -> Option<&'static Kind> {
+    let mut kinds = KINDS.iter().filter(|kind| kind.class == class);
+    kinds.find(|kind| kind.programmed)
+}
+
+/// The kind of that class which the monitor emulates for partitions.
 #[must_use]
 pub fn emulated(class: Class) -> Option<&'static Kind> {
     let mut kinds = KINDS.iter().filter(|kind| kind.class == class);

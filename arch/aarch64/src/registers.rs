@@ -51,12 +51,22 @@ registers! {
     cntfrq_el0 = "cntfrq_el0";
     /// Number of event counters, and the reset bits of the performance monitor.
     pmcr_el0 = "pmcr_el0";
+    /// EL1 physical timer: when it fires.
+    cntp_cval_el0 = "cntp_cval_el0";
+    /// EL1 physical timer: control.
+    cntp_ctl_el0 = "cntp_ctl_el0";
+    /// EL1 virtual timer: when it fires.
+    cntv_cval_el0 = "cntv_cval_el0";
+    /// EL1 virtual timer: control.
+    cntv_ctl_el0 = "cntv_ctl_el0";
     /// EL2 physical timer: when it fires.
     cnthp_cval_el2 = "cnthp_cval_el2";
     /// EL2 physical timer: control.
     cnthp_ctl_el2 = "cnthp_ctl_el2";
     /// Hypervisor configuration: traps and routing to EL2.
     hcr_el2 = "hcr_el2";
+    /// Traps of debug and performance monitor to EL2.
+    mdcr_el2 = "mdcr_el2";
     /// Root and VMID of stage 2.
     vttbr_el2 = "vttbr_el2";
     /// Base of the stack of EL2's own data.

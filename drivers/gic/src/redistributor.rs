@@ -46,6 +46,12 @@ impl Redistributor {
             .for_each(|&bank| self.private.write32(bank, mask));
     }
 
+    /// Private interrupts that are pending, enabled or not.
+    #[must_use]
+    pub fn pending(self) -> u32 {
+        self.private.read32(ISPENDR)
+    }
+
     /// Affinity of the core that it serves (layout of `MPIDR_EL1`).
     #[must_use]
     pub fn affinity(self) -> u64 {

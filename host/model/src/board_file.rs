@@ -12,7 +12,8 @@ use crate::registry::system_keys::SystemDraft;
 use crate::rules::shape::syntax;
 use crate::rules::system::{
     board_cores, board_devices, board_dma, board_emulator, board_figures, board_firmware,
-    board_guest, board_inconsistent, board_memory, board_pcie, board_streams, unknown_board,
+    board_guest, board_inconsistent, board_kinds, board_memory, board_pcie, board_streams,
+    unknown_board,
 };
 use crate::shape;
 use crate::source::Sources;
@@ -98,6 +99,7 @@ fn read(text: &str, base: usize, report: &mut Report) -> Option<Board> {
         board_emulator::check(board, &table, &mut findings);
         board_memory::check(board, &table, &mut findings);
         board_firmware::check(board, &table, &mut findings);
+        board_kinds::check(&table, &mut findings);
         board_dma::check(board, &table, &mut findings);
         board_streams::check(board, &table, &mut findings);
         board_guest::check(board, &table, &mut findings);

@@ -97,6 +97,7 @@ fn hardware(system: &System) -> Hardware {
         security_states: board.firmware.security_states,
         start: board.firmware.start,
         alarm: board.timer.hypervisor,
+        timers: [board.timer.physical, board.timer.virtual_timer],
         private: board.hypervisor_intids(),
     }
 }

@@ -206,6 +206,8 @@ pub fn settings(
         base,
         list: Vec::new(),
     };
+    list.require(FEATURES, WALKS_AARCH64, WALKS_AARCH64);
+    list.require(ARCHITECTURE, 0, MAJOR_REVISION);
     list.acknowledged(CONTROL, 0);
     list.await_bits(BYPASS, 0, BYPASS_UPDATE);
     list.write(BYPASS, BYPASS_UPDATE | BYPASS_ABORTS);
@@ -246,6 +248,7 @@ pub fn settings(
 const FEATURES: u64 = 0x00;
 const FEATURES_1: u64 = 0x04;
 const FEATURES_5: u64 = 0x14;
+const ARCHITECTURE: u64 = 0x1C;
 const CONTROL: u64 = 0x20;
 const MEMORY_TYPES: u64 = 0x28;
 const CONTROL_2: u64 = 0x2C;
@@ -260,6 +263,8 @@ const EVENT_INDICES: u64 = 0x1_00A8;
 const HAS_STAGE_2: u32 = 1 << 0;
 const HAS_STAGE_1: u32 = 1 << 1;
 const WALKS_AARCH64: u32 = 1 << 3;
+/// 0 in each SMMUv3 so far.
+const MAJOR_REVISION: u32 = 0xF0;
 /// Queues or stream table at a place of its own: bits 30:29.
 const PRESET: u32 = 3 << 29;
 const STREAM_BITS: u32 = 0x3F;
@@ -302,6 +307,10 @@ impl Registers {
         self.add(offset, setting::AWAIT, value, mask);
     }
 
+    fn require(&mut self, offset: u64, value: u32, mask: u32) {
+        self.add(offset, setting::KIND, value, mask);
+    }
+
     fn only_if(&mut self, offset: u64, value: u32, mask: u32) {
         self.add(offset, setting::ONLY_IF, value, mask);
     }
@@ -312,16 +321,15 @@ impl Registers {
         self.await_bits(offset + 4, value, u32::MAX);
     }
 
-    /// Required features: one of the stages, tables as the cores', queues and stream table anywhere, of that shape.
+    /// Required features: one of the stages, queues and stream table anywhere, of that shape.
     fn features(&mut self, shape: StreamTableShape) {
         self.only_if(FEATURES, 0, HAS_STAGE_2);
-        self.await_bits(FEATURES, HAS_STAGE_1, HAS_STAGE_1);
-        self.await_bits(FEATURES, WALKS_AARCH64, WALKS_AARCH64);
-        self.await_bits(FEATURES_1, 0, PRESET);
-        self.await_bits(FEATURES_5, GRANULE_4K, GRANULE_4K);
+        self.require(FEATURES, HAS_STAGE_1, HAS_STAGE_1);
+        self.require(FEATURES_1, 0, PRESET);
+        self.require(FEATURES_5, GRANULE_4K, GRANULE_4K);
         self.add(FEATURES_1, setting::STREAM_BITS, shape.bits, STREAM_BITS);
         if shape.level1() != 0 {
-            self.await_bits(FEATURES, TWO_LEVELS, TWO_LEVELS);
+            self.require(FEATURES, TWO_LEVELS, TWO_LEVELS);
         }
     }
 }
@@ -379,7 +387,7 @@ mod tests {
                 (_, setting::STREAM_BITS) => {
                     assert!(found & setting.mask >= setting.value, "{setting:?}");
                 }
-                (_, setting::AWAIT) => assert!(holds, "{setting:?}, is {found:#x}"),
+                (_, setting::AWAIT | setting::KIND) => assert!(holds, "{setting:?}, is {found:#x}"),
                 (_, action) => left_out = action == setting::ONLY_IF && !holds,
             }
         }
@@ -433,7 +441,7 @@ mod tests {
     #[test]
     fn where_nothing_goes_through_it_only_aborts() {
         let list = settings(&system(), &machine(None), None).expect("a list");
-        let held = executed(&list, 0);
+        let held = executed(&list, WALKS_AARCH64);
         assert_eq!((held[&0x20], held[&0x44]), (0, 1 << 20));
     }
 }

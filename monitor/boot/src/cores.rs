@@ -12,7 +12,10 @@ use crate::{console, firmware, identity, memory, states};
 use bulkhead_abi::boot::{MONITOR_ENTRY_OFFSET, MONITOR_OFFSET};
 use bulkhead_abi::config::{CoreConfig, Hardware, PartitionConfig};
 use bulkhead_abi::status::MAX_CORES;
-use bulkhead_arch::registers::{cntpct_el0, icc_igrpen1_el1, icc_pmr_el1, icc_sre_el2, isr_el1};
+use bulkhead_arch::registers::{
+    cnthp_ctl_el2, cnthp_cval_el2, cntp_ctl_el0, cntp_cval_el0, cntpct_el0, cntv_ctl_el0,
+    cntv_cval_el0, icc_igrpen1_el1, icc_pmr_el1, icc_sre_el2, isr_el1,
+};
 use bulkhead_arch::{barrier, identification, wait};
 use bulkhead_gic::Redistributor;
 use bulkhead_monitor_core::Core;
@@ -22,6 +25,7 @@ use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Release};
 
 const WAKE_POLLS: u32 = 1_000_000;
+const TIMER_POLLS: u32 = 1000;
 
 unsafe extern "C" {
     fn boot_secondary();
@@ -37,8 +41,9 @@ static GO: AtomicU32 = AtomicU32::new(0);
 
 mod arrival {
     pub(super) const NONE: u32 = 0;
-    pub(super) const READY: u32 = 1;
-    pub(super) const REFUSED: u32 = 2;
+    pub(super) const ENTERED: u32 = 1;
+    pub(super) const READY: u32 = 2;
+    pub(super) const REFUSED: u32 = 3;
 }
 
 /// Starts every core but the first, each on its own EL2 stack, and waits until it is ready: one after the other,
@@ -49,16 +54,21 @@ pub(crate) fn start_others(configuration: Configuration) -> Result<(), Refusal> 
     if cores.len() > 1 {
         firmware::check(hardware.start)?;
     }
-    // No core has this affinity: entries without a core, and that of the first one, match none.
+    // No core has this affinity: entries without a core match none.
     let affinities = addr_of!(secondary_affinities) as u64;
     (0..MAX_CORES as u64).for_each(|index| {
         memory::place(affinities + index * 8, u64::MAX);
     });
-    for (index, core) in cores.iter().enumerate().skip(1) {
+    for (index, core) in cores.iter().enumerate() {
         let offset = index as u64 * 8;
         let stack = addr_of!(secondary_stacks) as u64 + offset;
         memory::place(stack, states::core_place(core));
         memory::place(affinities + offset, core.mpidr);
+        // The first core runs: firmware that starts it once more is found out like that of another core.
+        if index == 0 {
+            announce(index, arrival::READY);
+            continue;
+        }
         let entry = boot_secondary as *const () as u64;
         firmware::start(hardware.start, index, core, entry)?;
         await_arrival(index, core, hardware.counter_hz)?;
@@ -66,21 +76,24 @@ pub(crate) fn start_others(configuration: Configuration) -> Result<(), Refusal> 
     Ok(())
 }
 
-/// Waits a second at most.
+/// Waits a second at most. A core that is refused, this one or one that came before, has reported why.
 fn await_arrival(index: usize, core: &CoreConfig, second: u64) -> Result<(), Refusal> {
     let began = cntpct_el0::read();
-    let state = || ARRIVALS.get(index).map_or(0, |state| state.load(Acquire));
-    while state() == arrival::NONE {
+    while state(index) != arrival::READY {
+        if (0..MAX_CORES).any(|index| state(index) == arrival::REFUSED) {
+            console::halt();
+        }
         if cntpct_el0::read().wrapping_sub(began) > second {
             return Err(Refusal::CoreSilent(index, core.mpidr));
         }
         wait::pause();
     }
-    match state() {
-        arrival::READY => Ok(()),
-        // The core has reported why.
-        _ => console::halt(),
-    }
+    Ok(())
+}
+
+fn state(index: usize) -> u32 {
+    let state = ARRIVALS.get(index);
+    state.map_or(arrival::NONE, |state| state.load(Acquire))
 }
 
 /// Lets all cores leave for the resident part.
@@ -90,10 +103,27 @@ pub(crate) fn release() {
     wait::sev();
 }
 
+/// Returns whether all cores have left for the resident part.
+pub(crate) fn are_released() -> bool {
+    GO.load(Acquire) != 0
+}
+
+/// Marks a core as entered.
+///
+/// # Errors
+/// The core has been entered before: the program that it ran then may still need its state.
+pub(crate) fn enter(index: usize) -> Result<(), Refusal> {
+    if state(index) != arrival::NONE {
+        return Err(Refusal::EnteredTwice);
+    }
+    announce(index, arrival::ENTERED);
+    Ok(())
+}
+
 /// Reports that a core is ready, and waits until all are.
 pub(crate) fn arrive(index: usize) {
     announce(index, arrival::READY);
-    while GO.load(Acquire) == 0 {
+    while !are_released() {
         wait::pause();
     }
 }
@@ -116,9 +146,11 @@ pub(crate) fn prepare(
     features: Features,
 ) -> Result<(), Refusal> {
     let core = core_of(configuration, index)?;
+    features::touch_debug();
     features::compare(&configuration.head.hardware, features)?;
     wake_interface(core, &configuration.head.hardware)?;
     let partition = partition_of(configuration, core)?;
+    compare_timers(core, &configuration.head.hardware)?;
     let mask = find_mask(core, &configuration.head.hardware)?;
     memory::place(
         states::core_place(core) + offset_of!(Core, mask) as u64,
@@ -166,6 +198,65 @@ fn fill_identity(core: &CoreConfig, vtcr: u64) {
         place,
         identity::guest_registers(&identification::read(), vtcr),
     );
+}
+
+/// Compares the timers' interrupts with the board file: each timer fires, and one private interrupt becomes pending.
+fn compare_timers(core: &CoreConfig, hardware: &Hardware) -> Result<(), Refusal> {
+    const ON: u64 = 1;
+    const OFF: u64 = 0;
+    // SAFETY: this is the core's own redistributor, and no guest runs on the core.
+    let redistributor = unsafe { Redistributor::new(core.gicr as usize) };
+    let before = redistributor.pending();
+    let arrived = || {
+        barrier::isb();
+        let mut polls = (0..TIMER_POLLS).map(|_| redistributor.pending() & !before);
+        polls.find(|new| *new != 0).map_or(0, u32::trailing_zeros)
+    };
+    let compare = |what, found: u32, expected: u32| match found == expected {
+        true => Ok(()),
+        false => Err(Refusal::Differs {
+            what,
+            found: found.into(),
+            described: expected.into(),
+        }),
+    };
+    let [physical, virtual_timer] = hardware.timers;
+    // SAFETY: interrupts are masked, no guest runs on the core, and its start sets the timer.
+    unsafe { cnthp_cval_el2::write(0) };
+    // SAFETY: as above.
+    unsafe { cnthp_ctl_el2::write(ON) };
+    let found = arrived();
+    // SAFETY: as above.
+    unsafe { cnthp_ctl_el2::write(OFF) };
+    compare(
+        "as interrupt of the EL2 timer (timer.ppis)",
+        found,
+        hardware.alarm,
+    )?;
+    // SAFETY: as above.
+    unsafe { cntp_cval_el0::write(0) };
+    // SAFETY: as above.
+    unsafe { cntp_ctl_el0::write(ON) };
+    let found = arrived();
+    // SAFETY: as above.
+    unsafe { cntp_ctl_el0::write(OFF) };
+    compare(
+        "as interrupt of the physical timer (timer.ppis)",
+        found,
+        physical,
+    )?;
+    // SAFETY: as above.
+    unsafe { cntv_cval_el0::write(0) };
+    // SAFETY: as above.
+    unsafe { cntv_ctl_el0::write(ON) };
+    let found = arrived();
+    // SAFETY: as above.
+    unsafe { cntv_ctl_el0::write(OFF) };
+    compare(
+        "as interrupt of the virtual timer (timer.ppis)",
+        found,
+        virtual_timer,
+    )
 }
 
 /// Finds the priority mask by trying: it has to let the EL2 timer's interrupt through. With two security states the

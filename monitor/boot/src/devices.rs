@@ -27,6 +27,14 @@ pub(crate) fn set(settings: &[Setting]) -> Result<(), Refusal> {
             setting::AWAIT if !(0..POLLS).any(|_| holds(setting)) => {
                 return Err(Refusal::DeviceSilent(setting.pa));
             }
+            setting::KIND if !holds(setting) => {
+                return Err(Refusal::WrongKind {
+                    pa: setting.pa,
+                    found: read(setting),
+                    needed: setting.value,
+                    mask: setting.mask,
+                });
+            }
             setting::STREAM_BITS if read(setting) & setting.mask < setting.value => {
                 return Err(Refusal::StreamBits {
                     pa: setting.pa,

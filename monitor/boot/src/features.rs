@@ -3,7 +3,7 @@
 use crate::refusal::Refusal;
 use bulkhead_abi::config::Hardware;
 use bulkhead_arch::identification;
-use bulkhead_arch::registers::{cntfrq_el0, ctr_el0, current_el, icc_ctlr_el1};
+use bulkhead_arch::registers::{cntfrq_el0, ctr_el0, current_el, icc_ctlr_el1, mdcr_el2, pmcr_el0};
 use bulkhead_formats::address::PHYSICAL_SIZES;
 
 /// A field of an identification register.
@@ -56,7 +56,7 @@ pub(crate) fn check() -> Result<Features, Refusal> {
     let lacks = [
         (
             field(features.pfr0, 24) == 0,
-            "a GICv3 interface by system registers",
+            "a GICv3 interface by system registers (interrupts.kind)",
         ),
         (field(features.mmfr0, 28) > 1, "pages of 4 KiB"),
         (
@@ -98,6 +98,12 @@ pub(crate) fn compare(hardware: &Hardware, features: Features) -> Result<(), Ref
         });
     }
     Ok(())
+}
+
+/// Accesses registers of debug and of the performance monitor, which EL3 may trap. The access never comes back then, and
+/// the last line on the console is the one that names `firmware.leaves`.
+pub(crate) fn touch_debug() {
+    core::hint::black_box((pmcr_el0::read(), mdcr_el2::read()));
 }
 
 /// Once system registers are on: active priorities must fit into one register.

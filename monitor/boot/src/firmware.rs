@@ -1,8 +1,8 @@
 //! Firmware: how the other cores are started
 #![expect(unsafe_code, reason = "calls to firmware")]
 
-use crate::memory;
 use crate::refusal::Refusal;
+use crate::{console, memory};
 use bulkhead_abi::config::{CoreConfig, start};
 use bulkhead_abi::psci;
 use bulkhead_arch::{barrier, wait};
@@ -16,6 +16,8 @@ pub(crate) fn check(way: u32) -> Result<(), Refusal> {
     if way != start::PSCI_SMC {
         return Ok(());
     }
+    // The last line if nothing at EL3 handles the call, which then never comes back.
+    console::say(format_args!("calls the firmware by SMC (firmware.start)"));
     // SAFETY: PSCI_VERSION has no effect.
     let version = unsafe { call(psci::VERSION, [0; 3]) };
     if version < FIRST_FIXED {

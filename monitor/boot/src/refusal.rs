@@ -40,10 +40,19 @@ pub(crate) enum Refusal {
     NoPsci(i64),
     /// A core was started and does not arrive: index and affinity.
     CoreSilent(usize, u64),
+    /// Firmware has entered a core that it had entered before.
+    EnteredTwice,
     /// Hardware answered with an exception.
     Exception { esr: u64, far: u64, elr: u64 },
     /// A device does not answer at this register.
     DeviceSilent(u64),
+    /// The SMMU with this register is not of the kind that the monitor programs, or lacks a feature.
+    WrongKind {
+        pa: u64,
+        found: u32,
+        needed: u32,
+        mask: u32,
+    },
     /// The SMMU with this register tells apart streams of fewer bits than the board file has.
     StreamBits { pa: u64, found: u32, needed: u32 },
     /// A core does not start: index, affinity and PSCI error.
@@ -85,7 +94,10 @@ impl fmt::Display for Refusal {
                 write!(f, "started on the core of affinity {mpidr:#x}, which is not core 0")
             }
             Self::DeviceSilent(pa) => {
-                write!(f, "the device at {pa:#x} does not do as it is told: is it there?")
+                write!(
+                    f,
+                    "the SMMU's register at {pa:#x} does not follow what is written (smmu.kind, smmu.address)"
+                )
             }
             ref of_board => of_board.against_board(f),
         }
@@ -112,6 +124,16 @@ impl Refusal {
                 f,
                 "the redistributor at {pa:#x} is that of affinity {found:#x}, the board file says {described:#x}"
             ),
+            Self::WrongKind {
+                pa,
+                found,
+                needed,
+                mask,
+            } => write!(
+                f,
+                "the register at {pa:#x} holds {found:#x}, the board file's SMMU has {needed:#x} in its bits {mask:#x} \
+                 (smmu.kind, smmu.address): correct the file"
+            ),
             Self::StreamBits { pa, found, needed } => write!(
                 f,
                 "the SMMU at {pa:#x} has streams of {found} bits, the board file has some of {needed} (pcie.streams, \
@@ -131,10 +153,13 @@ impl Refusal {
                 "core {index} (affinity {mpidr:#x}) has not arrived a second after its start: the firmware lost it, \
                  or starts another core"
             ),
+            Self::EnteredTwice => f.write_str(
+                "entered a second time: the firmware starts a core that runs, perhaps in place of another one",
+            ),
             Self::Exception { esr, far, elr } => write!(
                 f,
-                "the hardware does not allow an access to {far:#x} (syndrome {esr:#x}, at {elr:#x}): is a device of \
-                 the board file not there, or not left open by firmware?"
+                "the hardware does not allow an access to {far:#x} (syndrome {esr:#x}, at {elr:#x}): is memory \
+                 (memory.ranges) or a device of the board file not there, or not left open by firmware?"
             ),
             _ => Ok(()),
         }

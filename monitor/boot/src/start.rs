@@ -48,7 +48,13 @@ extern "C" fn boot_first(loaded_at: u64, address: u64) -> ! {
 extern "C" fn boot_other(index: usize) -> ! {
     match other(index) {
         Err(refusal) => {
-            console::say(format_args!("not started: core {index}: {refusal}"));
+            // A core that comes back from its guest leaves the others running.
+            let what = if cores::are_released() {
+                "stopped"
+            } else {
+                "not started"
+            };
+            console::say(format_args!("{what}: core {index}: {refusal}"));
             cores::stay(index);
             console::halt()
         }
@@ -71,6 +77,10 @@ fn first(loaded_at: u64, address: u64) -> Result<Infallible, Refusal> {
     states::build(configuration, features)?;
     prepare_distributor(configuration)?;
     devices::set(configuration.settings()?)?;
+    // The last line if EL3 traps one of them: the access never comes back.
+    console::say(format_args!(
+        "uses registers that the firmware leaves open (firmware.leaves)"
+    ));
     cores::prepare(configuration, 0, features)?;
     cores::start_others(configuration)?;
     announce(configuration)?;
@@ -79,6 +89,7 @@ fn first(loaded_at: u64, address: u64) -> Result<Infallible, Refusal> {
 }
 
 fn other(index: usize) -> Result<Infallible, Refusal> {
+    cores::enter(index)?;
     let features = features::check()?;
     exceptions::catch();
     let configuration = Configuration::find(header())?;
@@ -114,7 +125,7 @@ fn compare_distributor(configuration: Configuration) -> Result<(), Refusal> {
     let described = hardware.spis.next_multiple_of(32).min(988);
     let differences = [
         (
-            "as version of the interrupt controller (GICv3)",
+            "as version of the interrupt controller (interrupts.kind)",
             distributor.version().min(3),
             3,
         ),

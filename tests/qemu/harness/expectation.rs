@@ -117,8 +117,14 @@ impl Expectation {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Guest {
-    /// Sources, in the folder.
+    /// Sources, relative to the folder.
     pub(crate) sources: Vec<String>,
+    /// Folders of headers, relative to the folder.
+    #[serde(default)]
+    pub(crate) include: Vec<String>,
+    /// Macros that are defined.
+    #[serde(default)]
+    pub(crate) define: Vec<String>,
     /// Form of the file.
     pub(crate) form: Form,
 }

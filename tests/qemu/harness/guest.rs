@@ -6,13 +6,15 @@ use std::process::Command;
 
 /// Link address: the start of RAM of QEMU `virt`.
 const LOAD_ADDRESS: &str = "-Ttext=0x40000000";
-const OPTIONS: [&str; 9] = [
+const OPTIONS: [&str; 10] = [
     "-nostdlib",
     "-nostartfiles",
     "-static",
     "-ffreestanding",
     "-fno-pic",
     "-mgeneral-regs-only",
+    // Without translation all memory is of the kind of devices.
+    "-mstrict-align",
     "-O1",
     "-Wl,--build-id=none",
     "-Wl,--omagic",
@@ -28,6 +30,10 @@ pub(crate) fn compile(guest: &Guest, folder: &Path, output: &Path) -> Result<(),
         .arg(LOAD_ADDRESS)
         .arg("-o")
         .arg(&linked);
+    for include in &guest.include {
+        compiler.arg("-I").arg(folder.join(include));
+    }
+    compiler.args(guest.define.iter().map(|name| format!("-D{name}")));
     compiler.args(guest.sources.iter().map(|source| folder.join(source)));
     execute(&mut compiler)?;
     match guest.form {

@@ -584,9 +584,16 @@ pub(super) const KEYS: &[Key] = &[
         path: "smmu",
         shape: Shape::Section,
         presence: Default("none"),
-        meaning: "Its SMMUv3, which confines the accesses of devices with streams.",
+        meaning: "Its SMMU, which confines the accesses of devices with streams.",
         example: "[smmu]",
     },
+    option(
+        "smmu.kind",
+        Shape::Text,
+        "`\"smmu-v3\"`",
+        "Its kind. Boot compares the SMMU's identification registers with it.",
+        "smmu.kind = \"smmu-v3\"",
+    ),
     fact(
         "smmu.address",
         ANY,

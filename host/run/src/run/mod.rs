@@ -328,7 +328,7 @@ impl<'m> Course<'m> {
         }
         let output = self.recording.first_lines().join("; ");
         let message = if output.is_empty() {
-            "the machine said nothing".into()
+            "the boot part printed nothing (console, memory.load)".into()
         } else {
             output
         };

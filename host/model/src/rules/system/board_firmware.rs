@@ -6,7 +6,6 @@ use crate::board::{Board, MemoryRange};
 use crate::diagnostic::Report;
 use crate::document::Table;
 use crate::draft::Section;
-use bulkhead_abi::device::{self, Class};
 use bulkhead_formats::region::Range;
 
 crate::rules::declaration::rule! {
@@ -14,8 +13,7 @@ crate::rules::declaration::rule! {
     "firmware can be reached from EL2, starts every core, and leaves open what the monitor uses",
     "The monitor runs at EL2: an HVC would arrive at itself, so firmware is called by SMC, or cores wait in a spin \
      table. An access that EL3 traps never comes back and cannot be found out at boot; the board file says that \
-     none is. The interrupt controller is a GICv3: a GICv2 has no system registers, so that every interrupt would \
-     enter EL2 or give a guest the CPU interface of all."
+     none is."
 }
 
 /// Openings that the monitor relies on.
@@ -49,15 +47,6 @@ pub(crate) fn check(board: &Board, table: &Table, report: &mut Report) {
         tell("firmware.leaves", message, help);
     }
     check_release(board, &occupied(board, table), &mut tell);
-    let kind = Section::of(table, "interrupts").text("kind").value();
-    let needed = device::emulated(Class::InterruptController).map_or("", |kind| kind.name);
-    if let Some(kind) = kind.filter(|kind| kind != needed) {
-        tell(
-            "interrupts.kind",
-            format!("an interrupt controller of kind `{kind}` is not supported"),
-            &format!("the monitor needs a GICv3 or later in GICv3 mode: `kind = \"{needed}\"`"),
-        );
-    }
     for word in leaves
         .iter()
         .filter(|word| !NEEDED.contains(&word.value.as_str()))

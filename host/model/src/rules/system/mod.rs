@@ -8,6 +8,7 @@ pub(crate) mod board_figures;
 pub(crate) mod board_firmware;
 pub(crate) mod board_guest;
 pub(crate) mod board_inconsistent;
+pub(crate) mod board_kinds;
 pub(crate) mod board_memory;
 pub(crate) mod board_pcie;
 pub(crate) mod board_streams;
@@ -25,6 +26,7 @@ pub(super) const RULES: &[&Rule] = &[
     &board_inconsistent::RULE,
     &board_figures::RULE,
     &board_cores::RULE,
+    &board_kinds::RULE,
     &board_memory::RULE,
     &board_firmware::RULE,
     &board_devices::RULE,
