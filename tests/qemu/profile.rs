@@ -59,7 +59,7 @@ fn functions_are_measured_and_held_to_it() {
         "{output}"
     );
 
-    let short = "partition.control.function.filter.wcet=\"1 us\"";
+    let short = "partition.control.function.filter.wcet=\"10 ns\"";
     let (status, output) = system.check(&["--set", short]);
     assert!(
         status == Some(3) && output.contains("was seen to take"),
