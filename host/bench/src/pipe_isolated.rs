@@ -110,8 +110,8 @@ fn hops(context: &Context, bytes: u64) -> Result<Hops, BenchError> {
     })
 }
 
-/// The hop between components, beside that in one and Linux's. Linux's shared memory bounds nothing: its writer is a thread that the timer
-/// wakes, and not a stage with a budget whose function is in another address space.
+/// The hop between components, beside that in one and Linux's. Linux's shared memory is no bound: the thread that writes there has no
+/// budget, and no other address space is entered.
 fn row(hop: &Hops, smallest: &Hops, [pipe, futex]: [&Measure; 2]) -> Row {
     let [pipe, futex] = [pipe, futex].map(|measure| measure.average / 1e3);
     let figures = [

@@ -109,7 +109,7 @@ static void set_priority(uint32_t id, uint32_t priority)
         store(word, (load(word) & ~(0xffu << shift)) | priority << shift);
 }
 
-/* Running priority of an interrupt whose priority register holds `priority`, measured with one that the core sends to itself;
+/* Running priority of an interrupt with this priority register, measured with an interrupt that the core sends to itself;
    0 if that priority is the lowest, which is never signalled. */
 static uint64_t running_priority(uint32_t priority)
 {

@@ -215,7 +215,7 @@ pub struct PriorityThread {
 pub struct PriorityTask {
     /// Name, at most 15 characters.
     pub name: String,
-    /// Where it is described.
+    /// Its place in the description.
     pub span: Span,
     /// Worst-case execution time of a job.
     pub wcet_ns: u64,

@@ -21,7 +21,7 @@ bulkhead_pipe_functions::functions!([
 /// Jobs of `tear` without a fault.
 const JOBS: u64 = 20;
 
-/// Writes a message from word `from` on.
+/// Writes a whole message.
 fn write(output: &MessageContent, number: u64) {
     for (index, word) in (0..).zip(output.memory().words()) {
         word.store(number.wrapping_add(index), Relaxed);
